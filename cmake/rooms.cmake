@@ -1,0 +1,32 @@
+# One static library per folder of src/. A room names its sources and the rooms below it.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()
+
+add_library(fovea_options INTERFACE)
+target_include_directories(fovea_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
+target_compile_options(fovea_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  # Products and sums are contracted to fused multiply-adds only where a kernel asks for one, so that
+  # the reference means the same on every machine.
+  -ffp-contract=off
+  $<$<BOOL:${FOVEA_WERROR}>:-Werror>)
+if(FOVEA_SANITIZE)
+  target_compile_options(fovea_options INTERFACE -fsanitize=${FOVEA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(fovea_options INTERFACE -fsanitize=${FOVEA_SANITIZE})
+endif()
+
+# fovea_room(NAME SOURCES file... USES target...)
+function(fovea_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;USES" ${ARGN})
+  add_library(fovea_${name} STATIC ${ROOM_SOURCES})
+  target_link_libraries(fovea_${name} PUBLIC fovea_options ${ROOM_USES})
+endfunction()

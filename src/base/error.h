@@ -1,0 +1,26 @@
+// Errors a user or a file caused are exceptions with a sentence; errors of ours are assertions.
+// The sentence reads `op: expected ..., got ...`.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace fovea {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <class... Args> void check(bool ok, fmt::format_string<Args...> format, Args&&... args) {
+  if (!ok) [[unlikely]]
+    fail(format, std::forward<Args>(args)...);
+}
+
+}  // namespace fovea

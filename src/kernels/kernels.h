@@ -1,0 +1,457 @@
+// The only seam between mathematics and devices: one struct of named tensors per kernel, one table of
+// functions per backend. Adding a backend is filling a table.
+//
+// What holds for every kernel:
+//  - Every *_grad accumulates (+=) into its d* tensors. A d* tensor that is not given is not computed.
+//    Every forward kernel overwrites its outputs, unless `accumulate` is set.
+//  - "Elements" (activations and their gradients) all have one dtype T: f32 or bf16, f64 on reference.
+//    Sums are taken in A(T): f32 for bf16, else T. Parameters (weight, bias, gamma, v ...), their
+//    gradients and statistics (mean, rstd, lse, loss ...) have A(T). Ids and lengths are i32.
+//    Only `matmul` and `affine` mix dtypes freely.
+//  - Sequences are time-major: query [T,B,D], keys and values [S,B,D]. Heads lie inside the last axis,
+//    D = H*d. Scores and weights are [B,H,T,S].
+//  - Shapes were checked by the caller (src/ops): a kernel may assert but does not throw for them.
+//  - The same arguments give the same bits on every run and for every number of threads.
+//  - A tensor may have zero elements; a kernel then does what the equation says of an empty sum.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tensor/tensor.h"
+
+namespace fovea {
+
+// An ordered queue of work on a device. The host backends run at once and ignore it.
+struct Stream {
+  Device device;
+  void* handle = nullptr;
+};
+
+enum class Precision : uint8_t { kF32, kBF16 };  // what the factors of a product are rounded to
+
+// ---- matrix products ---------------------------------------------------------------------------
+
+// A batch of matrices inside a tensor. `row_stride` is the distance between stored rows and
+// `batch_stride` between matrices, in elements; `offset` is where the first one begins. `transposed`
+// says that the stored matrix is the transpose of the factor.
+struct Matrix {
+  Tensor tensor;
+  int64_t row_stride = 0;
+  int64_t batch_stride = 0;
+  int64_t offset = 0;
+  bool transposed = false;
+  // Contents change only with Buffer::contents_changed, so that a packed copy may be kept until then.
+  bool weight = false;
+};
+
+// c[g] (+)= alpha * a[g] b[g] + bias, with a [m,k], b [k,n], c [m,n], bias [n] over the rows.
+// k = 0 gives the bias, or zero. Any of a, b, c may be f32 or bf16 (all f64 on reference);
+// c is never transposed. `precision` kBF16 lets the backend round a and b.
+struct MatmulArgs {
+  Matrix a, b, c;
+  Tensor bias;
+  int64_t m = 0, n = 0, k = 0, batch = 1;
+  float alpha = 1.0f;
+  bool accumulate = false;
+  Precision precision = Precision::kF32;
+};
+
+// ---- elementwise -------------------------------------------------------------------------------
+
+// y (+)= alpha * x + beta, between any two of f32, bf16, f64, i32: scaling, casting, copying, adding.
+// Without x, y is filled with beta. Computed in f64 if either side is f64, else in f32.
+struct AffineArgs {
+  Tensor x, y;
+  float alpha = 1.0f, beta = 0.0f;
+  bool accumulate = false;
+};
+
+// kernels/pointwise.h has the functions and their derivatives, written once.
+enum class UnaryOp : uint8_t { kTanh, kSigmoid, kRelu, kGelu, kExp, kLog, kSqrt, kSquare, kAbs, kReciprocal };
+struct UnaryArgs {
+  UnaryOp op;
+  Tensor x, y;
+};
+struct UnaryGradArgs {
+  UnaryOp op;
+  Tensor x, y;  // only the one unary_reads_input(op) says is given
+  Tensor dy, dx;
+};
+
+// b is spread over a: a and y are [outer, b.size, inner] and b one value for each of the middle.
+enum class BinaryOp : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum };
+struct BinaryArgs {
+  BinaryOp op;
+  Tensor a, b, y;
+  int64_t outer = 1, inner = 1;
+};
+struct BinaryGradArgs {
+  BinaryOp op;
+  Tensor a, b;  // values, always given
+  Tensor dy, da, db;
+  int64_t outer = 1, inner = 1;
+};
+
+// x [outer, count, inner] -> y [outer, inner]. The maximum of nothing is -inf with index -1; of equal
+// ones the first counts. index (i32) is given for kMaximum only. kMean of nothing is 0.
+enum class ReduceOp : uint8_t { kSum, kMean, kMaximum };
+struct ReduceArgs {
+  ReduceOp op;
+  Tensor x, y, index;
+  int64_t outer = 1, count = 1, inner = 1;
+};
+struct ReduceGradArgs {
+  ReduceOp op;
+  Tensor dy, index, dx;
+  int64_t outer = 1, count = 1, inner = 1;
+};
+
+// ---- moving data -------------------------------------------------------------------------------
+
+// One column block of a joined [outer, sum of widths] tensor; without a tensor the block is skipped.
+struct Piece {
+  Tensor tensor;  // [outer, width]
+  int64_t width = 0;
+};
+struct ConcatArgs {
+  std::span<const Piece> pieces;
+  Tensor joined;
+  int64_t outer = 1;
+  bool accumulate = false;  // joined += pieces
+};
+struct SplitArgs {
+  Tensor joined;
+  std::span<const Piece> pieces;
+  int64_t outer = 1;
+  bool accumulate = false;  // pieces += joined
+};
+
+// y[i] = scale * table[ids[i]], rows of a table with the dtype A(T) or T. Ids lie within the table.
+struct EmbeddingArgs {
+  Tensor table, ids, y;
+  float scale = 1.0f;
+};
+struct EmbeddingGradArgs {
+  Tensor ids, dy, dtable;
+  float scale = 1.0f;
+};
+
+// ---- randomness --------------------------------------------------------------------------------
+
+// Names the random numbers of one place in one step: stream = step << 32 | site. The step is read from
+// the device, so that a captured step draws anew each time it is replayed.
+struct RandomSite {
+  uint64_t seed = 0;
+  uint32_t site = 0;
+  Tensor step;  // i32 [1]
+};
+
+// y (+)= x * keep / (1 - rate), keep = random_word(seed, stream, i % period) >= drop_threshold(rate).
+// period < size repeats the mask over the leading axis (variational dropout). Its gradient is itself.
+struct DropoutArgs {
+  Tensor x, y;
+  float rate = 0.0f;
+  RandomSite random;
+  int64_t period = 0;
+  bool accumulate = false;
+};
+
+// ---- normalisation -----------------------------------------------------------------------------
+
+// y = (x - mean) * rstd * gamma + beta over rows of the last axis; x [N,D], mean and rstd [N].
+struct LayerNormArgs {
+  Tensor x, gamma, beta, y, mean, rstd;
+  float epsilon = 1e-5f;
+};
+struct LayerNormGradArgs {
+  Tensor x, gamma, mean, rstd, dy, dx, dgamma, dbeta;
+};
+
+// y = x / max(|x|, epsilon) over rows of the last axis; x [N,D], scale [N] = 1 / max(|x|, epsilon),
+// negative where the row was shorter than epsilon (its gradient is then dy * |scale| alone).
+struct NormalizeArgs {
+  Tensor x, y, scale;
+  float epsilon = 1e-8f;
+};
+struct NormalizeGradArgs {
+  Tensor y, scale, dy, dx;
+};
+
+// ---- softmax and losses ------------------------------------------------------------------------
+
+// Which keys a query may see, and what is added to its scores. A key is absent when it lies at or past
+// its sentence's length, when causal and s > t + offset, or when the bias there is -inf.
+// A row with every key absent has weights 0 (log: -inf), output 0 and no gradient.
+struct Mask {
+  Tensor lengths;  // i32 [B]
+  Tensor bias;     // A(T), [B|1, H|1, T|1, S]
+  bool causal = false;
+  int64_t offset = 0;  // position of the first query among the keys
+};
+struct ScoreShape {
+  int64_t batch = 1, heads = 1, queries = 1, keys = 1;
+};
+
+// y = softmax(x + mask) over the last axis of [B,H,T,S], or its logarithm.
+struct SoftmaxArgs {
+  Tensor x, y;
+  ScoreShape shape;
+  Mask mask;
+  bool log = false;
+};
+struct SoftmaxGradArgs {
+  Tensor y, dy, dx;  // rows as in y; a masked cell of y is 0 (log: -inf) and gets no gradient
+  ScoreShape shape;
+  bool log = false;
+};
+
+// The Euclidean projection of a row onto the simplex (Martins & Astudillo 2016).
+struct SparsemaxArgs {
+  Tensor x, y;
+  ScoreShape shape;
+  Mask mask;
+};
+struct SparsemaxGradArgs {
+  Tensor y, dy, dx;
+  ScoreShape shape;
+};
+
+// loss[i] = (1-smoothing) * -log p(target) + smoothing * mean over the classes of -log p; 0 where the
+// target is `ignore`. logits [N,V], targets i32 [N], loss and lse [N] with lse = log sum exp(logits).
+struct CrossEntropyArgs {
+  Tensor logits, targets, loss, lse;
+  float smoothing = 0.0f;
+  int32_t ignore = -1;
+};
+struct CrossEntropyGradArgs {
+  Tensor logits, targets, lse, dloss, dlogits;
+  float smoothing = 0.0f;
+  int32_t ignore = -1;
+};
+
+// ---- attention ---------------------------------------------------------------------------------
+
+// score[b,h,t,s] = sum_d v[h,d] tanh(query[t,b,h,d] + keys[s,b,h,d]): Bahdanau's additive score on
+// projected queries and keys. The B*T*S*D tanh is never written; backward computes it again.
+// Cells with s >= lengths[b] are set to 0 and have no gradient.
+struct AdditiveScoreArgs {
+  Tensor query, keys, v, score, lengths;
+  int64_t heads = 1;
+};
+struct AdditiveScoreGradArgs {
+  Tensor query, keys, v, lengths, dscore, dquery, dkeys, dv;
+  int64_t heads = 1;
+};
+
+// out = softmax(scale * query keys^T + mask) values, per head, with dropout on the weights. lse [B,H,T]
+// is the log-sum-exp of each row (-inf when fully masked), from which backward computes the weights
+// again. weights [B,H,T,S], before dropout, are written only if given. Dropout counts cells of
+// [B,H,T,S] in order.
+struct DotAttentionArgs {
+  Tensor query, keys, values, out, lse, weights;
+  int64_t heads = 1;
+  float scale = 1.0f;
+  Mask mask;
+  float dropout = 0.0f;
+  RandomSite random;
+};
+struct DotAttentionGradArgs {
+  Tensor query, keys, values, out, lse, dout, dquery, dkeys, dvalues;
+  int64_t heads = 1;
+  float scale = 1.0f;
+  Mask mask;
+  float dropout = 0.0f;
+  RandomSite random;
+};
+
+// y = x * exp(-(s - center)^2 / (2 sigma^2)) where |s - center| <= width (0: everywhere), else 0.
+// x, y [B,H,T,S], center [T,B,H]. Luong et al. 2015, equation 10.
+struct GaussianWindowArgs {
+  Tensor x, center, y;
+  ScoreShape shape;
+  float sigma = 1.0f, width = 0.0f;
+};
+struct GaussianWindowGradArgs {
+  Tensor x, center, dy, dx, dcenter;
+  ScoreShape shape;
+  float sigma = 1.0f, width = 0.0f;
+};
+
+// ---- recurrence --------------------------------------------------------------------------------
+
+// tanh: h' = tanh(x + h).  gates in x and h [B,H]
+// gru:  r = s(xr+hr), z = s(xz+hz), n = tanh(xn + r*hn), h' = (1-z) n + z h.  [B,3H] = r,z,n
+// lstm: i,f,g,o = s,s,tanh,s of (x+h), c' = f c + i g, h' = o tanh(c').  [B,4H] = i,f,g,o
+// x is the input's part of the gates (with its bias), h the state's (with its own).
+enum class Cell : uint8_t { kTanh, kGru, kLstm };
+constexpr int64_t gates_of(Cell cell) { return cell == Cell::kTanh ? 1 : cell == Cell::kGru ? 3 : 4; }
+// What backward reads: gru r,z,n,hn; lstm i,f,g,o after their activations; tanh nothing but the state.
+constexpr int64_t saved_of(Cell cell) { return cell == Cell::kTanh ? 0 : 4; }
+
+struct CellArgs {
+  Cell cell;
+  Tensor x_gates, h_gates;       // [B,G*H]
+  Tensor state, memory;          // h, c [B,H]; memory for lstm only, here and below
+  Tensor new_state, new_memory;  // [B,H]
+  Tensor saved;                  // [B,saved*H]; may be absent when there will be no backward
+};
+struct CellGradArgs {
+  Cell cell;
+  Tensor state, memory, new_state, new_memory, saved;
+  Tensor dnew_state, dnew_memory;  // either may be absent: no gradient came that way
+  Tensor dx_gates, dh_gates, dstate, dmemory;
+};
+
+// A whole layer in one direction, given the input's part of the gates for all steps (one product).
+// states [T+1,B,H] and memories (lstm) hold the state before step t at t and after it at t+1, or, in
+// reverse, before step t at t+1 and after it at t; the kernel copies the initial ones (zero if absent)
+// into their slot. At a step past its sentence's length a state stays as it is.
+struct RecurrentArgs {
+  Cell cell;
+  Tensor x_gates;                        // [T,B,G*H]
+  Tensor weight, bias;                   // [G*H,H], [G*H] (may be absent)
+  Tensor initial_state, initial_memory;  // [B,H]
+  Tensor lengths;                        // i32 [B] (may be absent)
+  Tensor states, memories;               // [T+1,B,H]
+  Tensor saved;                          // [T,B,saved*H]; may be absent when there will be no backward
+  bool reverse = false;
+  Precision precision = Precision::kF32;
+};
+// dstates [T,B,H] is the gradient of the T outputs, dfinal_memory [B,H] of the last memory (may be
+// absent). dh_gates [T,B,G*H] is what the weight's gradient is one product of: it is overwritten, not
+// accumulated, and for tanh and lstm may be the same tensor as dx_gates, which then is overwritten too.
+struct RecurrentGradArgs {
+  Cell cell;
+  Tensor weight, lengths, states, memories, saved;
+  Tensor dstates, dfinal_memory;
+  Tensor dx_gates, dh_gates, dinitial_state, dinitial_memory;
+  bool reverse = false;
+  Precision precision = Precision::kF32;
+};
+
+// ---- images ------------------------------------------------------------------------------------
+
+struct Window {
+  int64_t height = 1, width = 1;
+  int64_t stride_y = 1, stride_x = 1;
+  int64_t pad_y = 0, pad_x = 0;
+};
+
+// x [B,Y,X,C], weight [O,height,width,C], bias [O], y [B,Y',X',O]; zero padding.
+struct Conv2dArgs {
+  Tensor x, weight, bias, y;
+  Window window;
+};
+struct Conv2dGradArgs {
+  Tensor x, weight, dy, dx, dweight, dbias;
+  Window window;
+};
+
+// x [B,Y,X,C] -> y [B,Y',X',C]. Padding takes no part: averages divide by the cells inside the image.
+// index (i32, like y; kMaximum only) is the flat element of x that won, of equal ones the first.
+enum class PoolOp : uint8_t { kMaximum, kAverage };
+struct Pool2dArgs {
+  PoolOp op;
+  Tensor x, y, index;
+  Window window;
+};
+struct Pool2dGradArgs {
+  PoolOp op;
+  Tensor dy, index, dx;
+  Window window;
+};
+
+// ---- optimisers --------------------------------------------------------------------------------
+
+// out[0] += sum of x^2. out has A(T).
+struct SquaredNormArgs {
+  Tensor x, out;
+};
+
+// What every optimiser does first: g = grad * min(1, max_norm / sqrt(squared_norm)), with no clipping
+// when max_norm is 0. Last, grad is set to zero, ready for the next step.
+// `rate` [3] holds the learning rate and, for Adam, 1 - beta1^t and 1 - beta2^t; it and squared_norm [1]
+// are tensors so that a captured step can be replayed with other values.
+struct SgdArgs {
+  Tensor param, grad, velocity;  // velocity may be absent: momentum 0
+  Tensor rate, squared_norm;
+  float max_norm = 0.0f, momentum = 0.0f, weight_decay = 0.0f;
+};
+// m = b1 m + (1-b1) g, v = b2 v + (1-b2) g^2; param -= rate (m/rate[1]) / (sqrt(v/rate[2]) + epsilon).
+// Weight decay is decoupled (AdamW: param -= rate*decay*param, first) or added to g.
+struct AdamArgs {
+  Tensor param, grad, m, v;
+  Tensor rate, squared_norm;
+  float max_norm = 0.0f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0.0f;
+  bool decoupled = true;
+};
+
+// ---- the table ---------------------------------------------------------------------------------
+
+#define FOVEA_KERNELS(X)                          \
+  X(matmul, MatmulArgs)                           \
+  X(affine, AffineArgs)                           \
+  X(unary, UnaryArgs)                             \
+  X(unary_grad, UnaryGradArgs)                    \
+  X(binary, BinaryArgs)                           \
+  X(binary_grad, BinaryGradArgs)                  \
+  X(reduce, ReduceArgs)                           \
+  X(reduce_grad, ReduceGradArgs)                  \
+  X(concat, ConcatArgs)                           \
+  X(split, SplitArgs)                             \
+  X(embedding, EmbeddingArgs)                     \
+  X(embedding_grad, EmbeddingGradArgs)            \
+  X(dropout, DropoutArgs)                         \
+  X(layer_norm, LayerNormArgs)                    \
+  X(layer_norm_grad, LayerNormGradArgs)           \
+  X(normalize, NormalizeArgs)                     \
+  X(normalize_grad, NormalizeGradArgs)            \
+  X(softmax, SoftmaxArgs)                         \
+  X(softmax_grad, SoftmaxGradArgs)                \
+  X(sparsemax, SparsemaxArgs)                     \
+  X(sparsemax_grad, SparsemaxGradArgs)            \
+  X(cross_entropy, CrossEntropyArgs)              \
+  X(cross_entropy_grad, CrossEntropyGradArgs)     \
+  X(additive_score, AdditiveScoreArgs)            \
+  X(additive_score_grad, AdditiveScoreGradArgs)   \
+  X(dot_attention, DotAttentionArgs)              \
+  X(dot_attention_grad, DotAttentionGradArgs)     \
+  X(gaussian_window, GaussianWindowArgs)          \
+  X(gaussian_window_grad, GaussianWindowGradArgs) \
+  X(cell, CellArgs)                               \
+  X(cell_grad, CellGradArgs)                      \
+  X(recurrent, RecurrentArgs)                     \
+  X(recurrent_grad, RecurrentGradArgs)            \
+  X(conv2d, Conv2dArgs)                           \
+  X(conv2d_grad, Conv2dGradArgs)                  \
+  X(pool2d, Pool2dArgs)                           \
+  X(pool2d_grad, Pool2dGradArgs)                  \
+  X(squared_norm, SquaredNormArgs)                \
+  X(sgd, SgdArgs)                                 \
+  X(adam, AdamArgs)
+
+// A function pointer that cannot be left out of a table.
+template <class Args> struct Kernel {
+  using Function = void (*)(Stream&, const Args&);
+  Kernel(Function f) : function(f) {}  // NOLINT(google-explicit-constructor)
+  void operator()(Stream& stream, const Args& args) const { function(stream, args); }
+  Function function;
+};
+
+struct KernelTable {
+#define FOVEA_KERNEL_FIELD(name, Args) Kernel<Args> name;
+  FOVEA_KERNELS(FOVEA_KERNEL_FIELD)
+#undef FOVEA_KERNEL_FIELD
+};
+
+// The kernels of a device. Error when this build has none for it.
+const KernelTable& kernels(Device device);
+// Where work on the device is queued by this thread.
+Stream& stream(Device device);
+
+// Puts another table in a device's place (null: its own again), as the profile does. Not while others
+// compute.
+void replace_kernels(Device device, const KernelTable* table);
+
+}  // namespace fovea

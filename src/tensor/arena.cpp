@@ -1,0 +1,70 @@
+#include "tensor/arena.h"
+
+#include <algorithm>
+
+#include "tensor/memory.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define FOVEA_POISON(data, bytes) ASAN_POISON_MEMORY_REGION(data, bytes)
+#define FOVEA_UNPOISON(data, bytes) ASAN_UNPOISON_MEMORY_REGION(data, bytes)
+#else
+#define FOVEA_POISON(data, bytes) static_cast<void>(0)
+#define FOVEA_UNPOISON(data, bytes) static_cast<void>(0)
+#endif
+
+namespace fovea {
+
+namespace {
+thread_local Arena* current_arena = nullptr;
+}
+
+Arena::Arena(Device device, size_t first_chunk) : device_(device) { add_chunk(first_chunk); }
+
+Arena::~Arena() {
+  for (const Chunk& chunk : chunks_) {
+    FOVEA_UNPOISON(chunk.data, chunk.bytes);
+    free_memory(device_, chunk.data);
+  }
+}
+
+void Arena::add_chunk(size_t bytes) {
+  std::byte* data = allocate_memory(device_, bytes);
+  chunks_.push_back({data, bytes});
+  offset_ = 0;
+  if (device_.on_host()) FOVEA_POISON(data, bytes);
+}
+
+std::byte* Arena::allocate(size_t bytes) {
+  const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (offset_ + rounded > chunks_.back().bytes) add_chunk(std::max(rounded, 2 * chunks_.back().bytes));
+  std::byte* data = chunks_.back().data + offset_;
+  offset_ += rounded;
+  used_ += rounded;
+  peak_ = std::max(peak_, used_);
+  if (device_.on_host()) FOVEA_UNPOISON(data, bytes);
+  return data;
+}
+
+void Arena::rewind() {
+  if (chunks_.size() > 1) {
+    // One chunk that holds everything, so that from now on addresses repeat.
+    for (const Chunk& chunk : chunks_) {
+      if (device_.on_host()) FOVEA_UNPOISON(chunk.data, chunk.bytes);
+      free_memory(device_, chunk.data);
+    }
+    chunks_.clear();
+    add_chunk(peak_ + peak_ / 8);
+  } else if (device_.on_host()) {
+    FOVEA_POISON(chunks_.back().data, chunks_.back().bytes);
+  }
+  offset_ = 0;
+  used_ = 0;
+}
+
+Arena* Arena::current() { return current_arena; }
+
+ArenaScope::ArenaScope(Arena* arena) : before_(current_arena) { current_arena = arena; }
+ArenaScope::~ArenaScope() { current_arena = before_; }
+
+}  // namespace fovea

@@ -1,0 +1,34 @@
+// Where a tensor lives and which kernels work on it. `reference` is host memory worked on by plain
+// loops, in f32 or f64: the specification the others are tested against.
+#pragma once
+
+#include <cstdint>
+
+#include "base/error.h"
+
+namespace fovea {
+
+struct Device {
+  enum class Kind : uint8_t { kReference, kCpu, kCuda };
+  Kind kind = Kind::kCpu;
+  uint8_t index = 0;
+
+  static constexpr Device reference() { return {Kind::kReference, 0}; }
+  static constexpr Device cpu() { return {Kind::kCpu, 0}; }
+  static constexpr Device cuda(uint8_t index = 0) { return {Kind::kCuda, index}; }
+  constexpr bool on_host() const { return kind != Kind::kCuda; }
+  friend constexpr bool operator==(Device, Device) = default;
+};
+
+}  // namespace fovea
+
+template <> struct fmt::formatter<fovea::Device> : fmt::formatter<std::string_view> {
+  auto format(fovea::Device device, fmt::format_context& context) const {
+    switch (device.kind) {
+      case fovea::Device::Kind::kReference: return fmt::format_to(context.out(), "reference");
+      case fovea::Device::Kind::kCpu: return fmt::format_to(context.out(), "cpu");
+      case fovea::Device::Kind::kCuda: break;
+    }
+    return fmt::format_to(context.out(), "cuda:{}", device.index);
+  }
+};

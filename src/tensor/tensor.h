@@ -1,0 +1,85 @@
+// A tensor: row-major and contiguous; storage, shape, dtype, device. No strides and no mathematics.
+// It is a handle: copies share the elements. Slicing the first axis and reshaping are free.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tensor/device.h"
+#include "tensor/dtype.h"
+#include "tensor/memory.h"
+#include "tensor/shape.h"
+
+namespace fovea {
+
+class Tensor {
+ public:
+  Tensor() = default;  // no tensor: an argument that was not given
+
+  explicit operator bool() const { return data_ != nullptr; }
+  const Shape& shape() const { return shape_; }
+  int rank() const { return shape_.rank(); }
+  int64_t dim(int axis) const { return shape_[axis]; }
+  int64_t size() const { return shape_.count(); }
+  size_t bytes() const { return static_cast<size_t>(size()) * size_of(dtype_); }
+  DType dtype() const { return dtype_; }
+  Device device() const { return device_; }
+
+  std::byte* raw() const { return data_; }
+  // The elements, on whatever device they are. T must be the dtype's type.
+  template <class T> T* data() const {
+    check(!data_ || dtype_ == dtype_of<T>, "tensor: expected elements of {}, got {}", dtype_of<T>, dtype_);
+    return reinterpret_cast<T*>(data_);
+  }
+
+  Tensor reshape(const Shape& shape) const;
+  Tensor slice(int64_t begin, int64_t end) const;  // of the first axis
+  Tensor operator[](int64_t index) const;          // one of the first axis, which goes
+
+  // The buffer that owns the elements; null when an arena does.
+  Buffer* buffer() const { return buffer_.get(); }
+  // To be called after writing to a tensor that products may read as weights.
+  void contents_changed() const {
+    if (buffer_) buffer_->contents_changed();
+  }
+
+ private:
+  friend Tensor empty(const Shape& shape, DType dtype, Device device);
+
+  Shape shape_;
+  DType dtype_ = DType::kF32;
+  Device device_;
+  std::byte* data_ = nullptr;
+  std::shared_ptr<Buffer> buffer_;
+};
+
+// Elements not set. From the thread's current arena where there is one for the device, else the heap.
+Tensor empty(const Shape& shape, DType dtype, Device device);
+Tensor zeros(const Shape& shape, DType dtype, Device device);
+inline Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.dtype(), x.device()); }
+inline Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype(), x.device()); }
+
+// The same elements on another device. A free handle copy when it is there already.
+Tensor to_device(const Tensor& x, Device device);
+void copy(const Tensor& from, const Tensor& to);  // same shape and dtype, any devices
+
+template <class T> Tensor from_host(std::span<const T> elements, const Shape& shape, Device device) {
+  check(static_cast<int64_t>(elements.size()) == shape.count(), "tensor: expected {} elements for {}, got {}",
+        shape.count(), shape, elements.size());
+  const Tensor x = empty(shape, dtype_of<T>, device);
+  copy_memory(device, x.raw(), Device::cpu(), reinterpret_cast<const std::byte*>(elements.data()), x.bytes());
+  return x;
+}
+template <class T> Tensor from_host(const std::vector<T>& elements, const Shape& shape, Device device) {
+  return from_host(std::span<const T>(elements), shape, device);
+}
+
+template <class T> std::vector<T> to_host(const Tensor& x) {
+  std::vector<T> elements(static_cast<size_t>(x.size()));
+  copy_memory(Device::cpu(), reinterpret_cast<std::byte*>(elements.data()), x.device(),
+              reinterpret_cast<const std::byte*>(x.template data<T>()), x.bytes());
+  return elements;
+}
+
+}  // namespace fovea
