@@ -1,0 +1,27 @@
+// Which elements dropout keeps. `dropout` and the weights of dot attention share it.
+#pragma once
+
+#include "base/random.h"
+#include "kernels/kernels.h"
+
+namespace fovea::reference {
+
+// What element `index` is multiplied by: 0, or 1 / (1 - rate) when it is kept.
+template <class T> class DropoutFactor {
+ public:
+  DropoutFactor(float rate, const RandomSite& random)
+      : threshold_(drop_threshold(rate)), kept_(T(1) / (T(1) - static_cast<T>(rate))), seed_(random.seed) {
+    if (!random.step) return;  // only a rate of 0 can do without
+    stream_ = uint64_t{static_cast<uint32_t>(random.step.data<int32_t>()[0])} << 32 | random.site;
+  }
+  T operator()(int64_t index) const {
+    return random_word(seed_, stream_, static_cast<uint64_t>(index)) >= threshold_ ? kept_ : T(0);
+  }
+
+ private:
+  uint32_t threshold_;
+  T kept_;
+  uint64_t seed_, stream_ = 0;
+};
+
+}  // namespace fovea::reference

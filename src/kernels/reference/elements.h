@@ -1,0 +1,65 @@
+// How the reference reads and writes elements: one dispatch on the dtype, and tensors addressed by their
+// indices, so that a kernel reads like its equation.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/kernels.h"
+
+namespace fovea::reference {
+
+template <class T> constexpr T kInfinity = std::numeric_limits<T>::infinity();
+
+// Calls body(T{}) with the type of the tensor's elements: float or double.
+template <class Body> void with_type_of(const Tensor& x, Body&& body) {
+  if (x.dtype() == DType::kF64) return body(double{});
+  check(x.dtype() == DType::kF32, "reference: expected elements of f32 or f64, got {}", x.dtype());
+  body(float{});
+}
+
+// Elements of a row-major tensor by their indices: x(t, b, d). False when the tensor was not given.
+template <class T, int kRank> struct View {
+  T* data;
+  int64_t sizes[kRank];
+
+  explicit operator bool() const { return data != nullptr; }
+  template <class... Index> T& operator()(Index... indices) const {
+    static_assert(sizeof...(Index) == kRank);
+    int64_t flat = 0;
+    int axis = 0;
+    for (const int64_t index : {int64_t{indices}...}) {
+      assert(0 <= index && index < sizes[axis]);
+      flat = flat * sizes[axis++] + index;
+    }
+    return data[flat];
+  }
+};
+
+// The tensor's elements as an array of these sizes, whatever shape of the same size it has.
+template <class T, class... Size> View<T, sizeof...(Size)> view(const Tensor& x, Size... sizes) {
+  assert(!x || x.size() == (int64_t{1} * ... * sizes));
+  return {x.data<T>(), {int64_t{sizes}...}};
+}
+
+// One element of any dtype. What is kept as i32 is cut towards zero.
+inline double load(const Tensor& x, int64_t index) {
+  switch (x.dtype()) {
+    case DType::kF32: return x.data<float>()[index];
+    case DType::kBF16: return static_cast<float>(x.data<bf16>()[index]);
+    case DType::kI32: return x.data<int32_t>()[index];
+    case DType::kF64: break;
+  }
+  return x.data<double>()[index];
+}
+inline void store(const Tensor& x, int64_t index, double value) {
+  switch (x.dtype()) {
+    case DType::kF32: x.data<float>()[index] = static_cast<float>(value); return;
+    case DType::kBF16: x.data<bf16>()[index] = bf16(static_cast<float>(value)); return;
+    case DType::kI32: x.data<int32_t>()[index] = static_cast<int32_t>(value); return;
+    case DType::kF64: x.data<double>()[index] = value; return;
+  }
+}
+
+}  // namespace fovea::reference
