@@ -1,9 +1,11 @@
-// Memory a kernel needs while it runs: kept by each thread, only ever growing, so that the steady state
-// asks nobody for any. `Name` is a type that names the place: scratch<float, struct RowSums>(n). What was
-// there before is lost when it grows; two places that are in use at once need two names.
+// Working memory of a kernel: kept by each thread, only ever growing, so that the steady state asks the
+// heap for nothing. The type `Name` names the place:
+//
+//   float* sums = scratch<float, struct RowSums>(rows);
+//
+// Two places in use at once need two names.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
 #include "tensor/memory.h"
@@ -17,15 +19,17 @@ class Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  std::byte* get(size_t bytes) {
+  // At least `count` elements, aligned to kAlignment. What was there before is lost when it grows.
+  template <class T> T* get(size_t count) {
+    const size_t bytes = count * sizeof(T);
     if (bytes > bytes_) {
-      const size_t more = std::max(bytes, 2 * bytes_);
-      std::byte* data = allocate_memory(Device::cpu(), more);
       free_memory(Device::cpu(), data_);
-      data_ = data;
-      bytes_ = more;
+      data_ = nullptr;
+      bytes_ = 0;
+      data_ = allocate_memory(Device::cpu(), bytes);
+      bytes_ = bytes;
     }
-    return data_;
+    return reinterpret_cast<T*>(data_);
   }
 
  private:
@@ -33,10 +37,9 @@ class Scratch {
   size_t bytes_ = 0;
 };
 
-// count elements, not set, aligned to kAlignment.
 template <class T, class Name> T* scratch(size_t count) {
   thread_local Scratch memory;
-  return reinterpret_cast<T*>(memory.get(count * sizeof(T)));
+  return memory.get<T>(count);
 }
 
 }  // namespace fovea::cpu
