@@ -14,7 +14,7 @@ endif()
 add_library(fovea_options INTERFACE)
 target_include_directories(fovea_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
 target_compile_options(fovea_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   # Products and sums are contracted to fused multiply-adds only where a kernel asks for one, so that
   # the reference means the same on every machine.
   -ffp-contract=off

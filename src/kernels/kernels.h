@@ -94,12 +94,14 @@ struct BinaryGradArgs {
 };
 
 // x [outer, count, inner] -> y [outer, inner]. The maximum of nothing is -inf with index -1; of equal
-// ones the first counts. index (i32) is given for kMaximum only. kMean of nothing is 0.
+// ones the first counts. index (i32) is given for kMaximum only. kMean of nothing is 0. A sum or mean may
+// be taken into a y of A(T), and added to it: the gradient of a bias.
 enum class ReduceOp : uint8_t { kSum, kMean, kMaximum };
 struct ReduceArgs {
   ReduceOp op;
   Tensor x, y, index;
   int64_t outer = 1, count = 1, inner = 1;
+  bool accumulate = false;  // not for kMaximum
 };
 struct ReduceGradArgs {
   ReduceOp op;

@@ -1,0 +1,144 @@
+#include "autograd/tape.h"
+
+#include <cassert>
+
+namespace fovea {
+
+namespace {
+thread_local Tape* current_tape = nullptr;
+}
+
+Tape* Tape::current() { return current_tape; }
+
+Tape::Tape(Device device, uint64_t seed)
+    : device_(device), seed_(seed), tensors_(device), records_(Device::cpu(), size_t{1} << 16) {
+  const ArenaScope heap(nullptr);
+  step_on_device_ = zeros({1}, DType::kI32, device);
+}
+
+Tape::~Tape() { clear(); }
+
+void Tape::clear() {
+  for (Gradient* gradient : waiting_) drop(*gradient);
+  waiting_.clear();
+  for (Node* node = last_; node != nullptr;) {
+    Node* before = node->before;
+    node->destroy(node);
+    node = before;
+  }
+  last_ = nullptr;
+}
+
+void Tape::reset() {
+  clear();
+  tensors_.rewind();
+  records_.rewind();
+  next_site_ = 0;
+  set_step(step_ + 1);
+}
+
+void Tape::set_step(int64_t step) {
+  step_ = step;
+  const auto narrow = static_cast<int32_t>(step);
+  copy_memory(device_, step_on_device_.raw(), Device::cpu(), reinterpret_cast<const std::byte*>(&narrow),
+              sizeof narrow);
+}
+
+RandomSite Tape::next_random() { return {.seed = seed_, .site = next_site_++, .step = step_on_device_}; }
+
+bool Tape::any_needs_grad(std::initializer_list<Var> inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Var& x) { return x.needs_grad(); });
+}
+
+Var Tape::part(Tensor value, Gradient* whole, int64_t offset) {
+  auto* gradient = new (records_.allocate(sizeof(Gradient))) Gradient(value);
+  // A part of a part lies directly in the whole, so that chains of slices cost nothing.
+  gradient->whole = whole->whole != nullptr ? whole->whole : whole;
+  gradient->offset = offset + whole->offset;
+  gradient->leaf = whole->leaf;
+  return Var(std::move(value), gradient);
+}
+
+void Tape::defer(const Var& weight, const Product& use) {
+  Gradient* gradient = weight.gradient();
+  assert(gradient != nullptr);
+  if (gradient->products == nullptr) waiting_.push_back(gradient);
+  auto* product = new (records_.allocate(sizeof(Product))) Product(use);
+  product->next = gradient->products;
+  gradient->products = product;
+  // A part of something computed: nobody else would settle it before the whole's turn comes.
+  if (gradient->whole != nullptr && !gradient->leaf) settle(*gradient);
+}
+
+// The rows of all uses, first to last, as one matrix.
+Tensor Tape::join(const Product* uses, Tensor Product::*factor) {
+  const Tensor& first = uses->*factor;
+  if (uses->next == nullptr) return first;
+  int64_t rows = 0;
+  pieces_.clear();
+  for (const Product* use = uses; use != nullptr; use = use->next) {
+    rows += (use->*factor).dim(0);
+    pieces_.push_back({use->*factor, (use->*factor).size()});
+  }
+  const Tensor joined = empty({rows, first.dim(1)}, first.dtype(), first.device());
+  kernels(device_).concat(stream(device_), {.pieces = pieces_, .joined = joined});
+  pieces_.clear();
+  return joined;
+}
+
+void Tape::settle(Gradient& gradient) {
+  const Product* uses = gradient.products;
+  if (uses == nullptr) return;
+  const Tensor x = join(uses, &Product::x), dy = join(uses, &Product::dy);
+  kernels(device_).matmul(stream(device_), {.a = {.tensor = dy, .row_stride = dy.dim(1), .transposed = true},
+                                            .b = {.tensor = x, .row_stride = x.dim(1)},
+                                            .c = {.tensor = gradient.tensor(), .row_stride = x.dim(1)},
+                                            .m = dy.dim(1),
+                                            .n = x.dim(1),
+                                            .k = x.dim(0),
+                                            .accumulate = true,
+                                            .precision = uses->precision});
+  // Neighbouring uses with the same bias are summed together; in practice that is all of them.
+  int64_t row = 0;
+  for (const Product* use = uses; use != nullptr;) {
+    Gradient* bias = use->bias;
+    const int64_t begin = row;
+    for (; use != nullptr && use->bias == bias; use = use->next) row += use->dy.dim(0);
+    if (bias == nullptr) continue;
+    kernels(device_).reduce(stream(device_), {.op = ReduceOp::kSum,
+                                              .x = dy.slice(begin, row),
+                                              .y = bias->tensor(),
+                                              .count = row - begin,
+                                              .inner = dy.dim(1),
+                                              .accumulate = true});
+  }
+  drop(gradient);
+}
+
+void Tape::drop(Gradient& gradient) {
+  for (Product* use = std::exchange(gradient.products, nullptr); use != nullptr;) {
+    Product* next = use->next;
+    use->~Product();
+    use = next;
+  }
+}
+
+void Tape::backward(const Var& loss) {
+  check(loss.size() == 1, "backward: expected a loss of one element, got {}", loss.shape());
+  check(loss.needs_grad(), "backward: expected a loss that was recorded, got a constant");
+  const Recording recording(*this);
+  kernels(device_).affine(stream(device_), {.y = loss.grad(), .beta = 1.0f});
+  for (Node* node = last_; node != nullptr; node = node->before) {
+    if (!node->first.present() && !node->second.present()) continue;
+    settle(node->first);
+    settle(node->second);
+    node->backward(node, node->first.sum, node->second.sum);
+  }
+  for (Gradient* gradient : waiting_) settle(*gradient);
+  waiting_.clear();
+}
+
+Recording::Recording(Tape& tape) : before_(current_tape), scope_(&tape.tensors_) { current_tape = &tape; }
+Recording::~Recording() { current_tape = before_; }
+
+}  // namespace fovea

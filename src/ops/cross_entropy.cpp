@@ -1,0 +1,40 @@
+// Cross-entropy with label smoothing, one loss a row, 0 where the target is `ignore`. Beside the logits
+// and their gradient it keeps one number a row.
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace fovea {
+
+Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing, int32_t ignore) {
+  Expect("cross_entropy", "logits", logits.value()).elements().rank(1, Shape::kMaxRank);
+  const Shape rows = logits.shape().without(-1);
+  Expect("cross_entropy", "targets", targets).dtype(DType::kI32).on(logits.device()).shape(rows);
+  check(smoothing >= 0.0f && smoothing < 1.0f, "cross_entropy: expected a smoothing in [0,1), got {}", smoothing);
+  const Device d = logits.device();
+  if (d.on_host()) {
+    const int32_t* target = targets.data<int32_t>();
+    for (int64_t i = 0; i < targets.size(); ++i) {
+      check(target[i] == ignore || (target[i] >= 0 && target[i] < logits.dim(-1)),
+            "cross_entropy: expected targets below {} or {}, got {} at {}", logits.dim(-1), ignore, target[i], i);
+    }
+  }
+  const DType statistics = accumulator_of(logits.dtype());
+  const Tensor loss = empty(rows, statistics, d), lse = empty(rows, statistics, d);
+  kernels(d).cross_entropy(stream(d), {.logits = logits.value(),
+                                       .targets = targets,
+                                       .loss = loss,
+                                       .lse = lse,
+                                       .smoothing = smoothing,
+                                       .ignore = ignore});
+  return Tape::record(loss, {logits}, [=](const Tensor& dloss) {
+    kernels(d).cross_entropy_grad(stream(d), {.logits = logits.value(),
+                                              .targets = targets,
+                                              .lse = lse,
+                                              .dloss = dloss,
+                                              .dlogits = logits.grad(),
+                                              .smoothing = smoothing,
+                                              .ignore = ignore});
+  });
+}
+
+}  // namespace fovea

@@ -1,0 +1,57 @@
+// Convolution and pooling over images [B,Y,X,C]: a pixel's channels lie together, so an image is a
+// matrix of pixels for any product and any attention.
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace fovea {
+
+namespace {
+
+int64_t windows_along(std::string_view op, int64_t size, int64_t window, int64_t stride, int64_t pad) {
+  check(window > 0 && stride > 0 && pad >= 0 && pad < window,
+        "{}: expected a window and stride above 0 and a padding below the window, got {}, {} and {}", op, window,
+        stride, pad);
+  check(size + 2 * pad >= window, "{}: expected an image of at least {} with padding {}, got {}", op, window, pad,
+        size);
+  return (size + 2 * pad - window) / stride + 1;
+}
+
+Shape output_shape(std::string_view op, const Tensor& x, const Window& w, int64_t channels) {
+  return {x.dim(0), windows_along(op, x.dim(1), w.height, w.stride_y, w.pad_y),
+          windows_along(op, x.dim(2), w.width, w.stride_x, w.pad_x), channels};
+}
+
+}  // namespace
+
+Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window) {
+  Expect("conv2d", "x", x.value()).elements().rank(4);
+  Expect("conv2d", "the weight", weight.value()).parameter_of(x.value()).rank(4);
+  Expect("conv2d", "the weight", weight.value()).shape({weight.dim(0), window.height, window.width, x.dim(3)});
+  if (bias) Expect("conv2d", "the bias", bias.value()).parameter_of(x.value()).shape({weight.dim(0)});
+  const Device d = x.device();
+  const Tensor y = empty(output_shape("conv2d", x.value(), window, weight.dim(0)), x.dtype(), d);
+  kernels(d).conv2d(stream(d),
+                    {.x = x.value(), .weight = weight.value(), .bias = bias.value(), .y = y, .window = window});
+  return Tape::record(y, {x, weight, bias}, [=](const Tensor& dy) {
+    kernels(d).conv2d_grad(stream(d), {.x = x.value(),
+                                       .weight = weight.value(),
+                                       .dy = dy,
+                                       .dx = x.grad(),
+                                       .dweight = weight.grad(),
+                                       .dbias = bias.grad(),
+                                       .window = window});
+  });
+}
+
+Var pool2d(PoolOp op, const Var& x, const Window& window) {
+  Expect("pool2d", "x", x.value()).elements().rank(4);
+  const Device d = x.device();
+  const Tensor y = empty(output_shape("pool2d", x.value(), window, x.dim(3)), x.dtype(), d);
+  const Tensor index = op == PoolOp::kMaximum ? empty(y.shape(), DType::kI32, d) : Tensor();
+  kernels(d).pool2d(stream(d), {.op = op, .x = x.value(), .y = y, .index = index, .window = window});
+  return Tape::record(y, {x}, [=](const Tensor& dy) {
+    kernels(d).pool2d_grad(stream(d), {.op = op, .dy = dy, .index = index, .dx = x.grad(), .window = window});
+  });
+}
+
+}  // namespace fovea

@@ -1,0 +1,60 @@
+// y = x weight^T + bias.  dx = dy weight; d weight = dy^T x and d bias = sum of dy, put off.
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace fovea {
+
+namespace {
+thread_local Precision current_precision = Precision::kF32;
+}
+
+Precision product_precision() { return current_precision; }
+PrecisionScope::PrecisionScope(Precision precision) : before_(current_precision) { current_precision = precision; }
+PrecisionScope::~PrecisionScope() { current_precision = before_; }
+
+Var linear(const Var& x, const Var& weight, const Var& bias) {
+  Expect("linear", "x", x.value()).elements().rank(1, Shape::kMaxRank);
+  Expect("linear", "the weight", weight.value()).rank(2).parameter_of(x.value());
+  const int64_t in = weight.dim(1), out = weight.dim(0);
+  check(x.dim(-1) == in, "linear: expected x with {} columns for the weight {}, got {}", in, weight.shape(), x.shape());
+  if (bias) Expect("linear", "the bias", bias.value()).parameter_of(x.value()).shape({out});
+
+  const int64_t rows = x.shape().count(0, x.rank() - 1);
+  const Device d = x.device();
+  const Precision precision = product_precision();
+  const Tensor y = empty(x.shape().with(-1, out), x.dtype(), d);
+  kernels(d).matmul(stream(d), {.a = {.tensor = x.value(), .row_stride = in},
+                                .b = {.tensor = weight.value(), .row_stride = in, .transposed = true, .weight = true},
+                                .c = {.tensor = y, .row_stride = out},
+                                .bias = bias.value(),
+                                .m = rows,
+                                .n = out,
+                                .k = in,
+                                .precision = precision});
+  return Tape::record(y, {x, weight, bias}, [=](const Tensor& dy) {
+    if (x.needs_grad()) {
+      kernels(d).matmul(stream(d), {.a = {.tensor = dy, .row_stride = out},
+                                    .b = {.tensor = weight.value(), .row_stride = in, .weight = true},
+                                    .c = {.tensor = x.grad(), .row_stride = in},
+                                    .m = rows,
+                                    .n = in,
+                                    .k = out,
+                                    .accumulate = true,
+                                    .precision = precision});
+    }
+    const bool bias_later = weight.needs_grad() && bias.needs_grad() && bias.gradient()->leaf;
+    if (weight.needs_grad()) {
+      Tape::current()->defer(weight, {.x = x.value().reshape({rows, in}),
+                                      .dy = dy.reshape({rows, out}),
+                                      .bias = bias_later ? bias.gradient() : nullptr,
+                                      .precision = precision});
+    }
+    if (bias.needs_grad() && !bias_later) {
+      kernels(d).reduce(
+          stream(d),
+          {.op = ReduceOp::kSum, .x = dy, .y = bias.grad(), .count = rows, .inner = out, .accumulate = true});
+    }
+  });
+}
+
+}  // namespace fovea

@@ -1,0 +1,135 @@
+// The differentiable operations, one file each: check, allocate, launch, record. Errors read
+// `op: expected ..., got ...`. Sequences are [T,B,D], scores and weights [B,H,T,S] (see kernels.h).
+#pragma once
+
+#include <span>
+#include <utility>
+
+#include "autograd/tape.h"
+
+namespace fovea {
+
+// ---- products ----
+// y = x weight^T + bias: x [...,K], weight [N,K], bias [N] -> [...,N]. The weight's gradient is put off
+// until all its uses are known (see Tape).
+Var linear(const Var& x, const Var& weight, const Var& bias = {});
+// a [M,K] b [K,N], or batches of them [G,M,K] [G,K,N]; a transpose flag says the factor is stored so.
+struct Transposes {
+  bool a = false, b = false;
+};
+Var matmul(const Var& a, const Var& b, Transposes transposes = {});
+// What products on this thread round their factors to. f32 unless a scope says otherwise.
+Precision product_precision();
+class PrecisionScope {
+ public:
+  explicit PrecisionScope(Precision precision);
+  ~PrecisionScope();
+  PrecisionScope(const PrecisionScope&) = delete;
+  PrecisionScope& operator=(const PrecisionScope&) = delete;
+
+ private:
+  Precision before_;
+};
+
+// ---- elementwise ----
+Var unary(UnaryOp op, const Var& x);
+inline Var tanh(const Var& x) { return unary(UnaryOp::kTanh, x); }
+inline Var sigmoid(const Var& x) { return unary(UnaryOp::kSigmoid, x); }
+inline Var relu(const Var& x) { return unary(UnaryOp::kRelu, x); }
+inline Var gelu(const Var& x) { return unary(UnaryOp::kGelu, x); }
+inline Var exp(const Var& x) { return unary(UnaryOp::kExp, x); }
+inline Var log(const Var& x) { return unary(UnaryOp::kLog, x); }
+inline Var sqrt(const Var& x) { return unary(UnaryOp::kSqrt, x); }
+inline Var square(const Var& x) { return unary(UnaryOp::kSquare, x); }
+inline Var abs(const Var& x) { return unary(UnaryOp::kAbs, x); }
+inline Var reciprocal(const Var& x) { return unary(UnaryOp::kReciprocal, x); }
+
+// b has a's shape, or that of a run of a's axes: the last ones ([D] over [T,B,D]), the first ones
+// (trailing ones may be written: [T,B,1]), or the middle ([1,B,1]); or one element.
+Var binary(BinaryOp op, const Var& a, const Var& b);
+inline Var operator+(const Var& a, const Var& b) { return binary(BinaryOp::kAdd, a, b); }
+inline Var operator-(const Var& a, const Var& b) { return binary(BinaryOp::kSubtract, a, b); }
+inline Var operator*(const Var& a, const Var& b) { return binary(BinaryOp::kMultiply, a, b); }
+inline Var operator/(const Var& a, const Var& b) { return binary(BinaryOp::kDivide, a, b); }
+inline Var maximum(const Var& a, const Var& b) { return binary(BinaryOp::kMaximum, a, b); }
+inline Var minimum(const Var& a, const Var& b) { return binary(BinaryOp::kMinimum, a, b); }
+
+Var affine(const Var& x, float alpha, float beta = 0.0f);  // alpha x + beta
+Var cast(const Var& x, DType dtype);
+
+// ---- reductions ----
+Var sum(const Var& x);  // of all elements, [1]
+Var mean(const Var& x);
+Var sum(const Var& x, int axis);  // the axis goes
+Var mean(const Var& x, int axis);
+Var maximum(const Var& x, int axis);
+Tensor argmax(const Tensor& x, int axis);  // i32
+
+// ---- moving data ----
+Var concat(std::span<const Var> parts, int axis);
+inline Var concat(std::initializer_list<Var> parts, int axis) {
+  return concat(std::span(parts.begin(), parts.size()), axis);
+}
+Var stack(std::span<const Var> parts);                                   // a new first axis
+Var columns(const Var& x, int64_t begin, int64_t end);                   // of the last axis
+Var embedding(const Var& table, const Tensor& ids, float scale = 1.0f);  // [V,E], [...] -> [...,E]
+
+// ---- regularisation and normalisation ----
+// Drops only while a tape in training records. `across_steps` repeats one mask over the first axis.
+Var dropout(const Var& x, float rate, bool across_steps = false);
+Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon = 1e-5f);
+Var normalize(const Var& x, float epsilon = 1e-8f);  // rows of length 1, for cosine scores
+
+// ---- softmax and losses ----
+Var softmax(const Var& x, const Mask& mask = {});  // over the last axis of [B,H,T,S], [B,T,S] or [...,S]
+Var log_softmax(const Var& x, const Mask& mask = {});
+Var sparsemax(const Var& x, const Mask& mask = {});
+// One loss a row: logits [...,V], targets i32 [...] -> [...] in the accumulator's dtype.
+Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing = 0.0f, int32_t ignore = -1);
+
+// ---- attention ----
+// scale * query . keys per head: [T,B,D], [S,B,D] -> [B,H,T,S]
+Var dot_score(const Var& query, const Var& keys, int64_t heads = 1, float scale = 1.0f);
+// v . tanh(query + keys) per head, v [D]; cells past lengths (i32 [B]) are 0
+Var additive_score(const Var& query, const Var& keys, const Var& v, int64_t heads = 1, const Tensor& lengths = {});
+// The weighted sum: weights [B,H,T,S], values [S,B,D] -> [T,B,D]
+Var mix(const Var& weights, const Var& values);
+// All at once, without writing the weights unless they are wanted.
+struct DotAttention {
+  int64_t heads = 1;
+  float scale = 0.0f;  // 0: 1/sqrt(D/heads)
+  Mask mask;
+  float dropout = 0.0f;
+  bool keep_weights = false;
+};
+struct Attended {
+  Var out;         // [T,B,D]
+  Tensor weights;  // [B,H,T,S], if wanted
+};
+Attended dot_attention(const Var& query, const Var& keys, const Var& values, const DotAttention& options = {});
+// weights * exp(-(s-center)^2 / 2 sigma^2), 0 further than width from the center; center [T,B,H]
+Var gaussian_window(const Var& weights, const Var& center, float sigma, float width = 0.0f);
+
+// ---- recurrence ----
+struct State {
+  Var state, memory;  // h and c [B,H]; memory for LSTM only
+};
+State cell(Cell kind, const Var& x_gates, const Var& h_gates, const State& before);
+struct Recurrent {
+  Cell cell = Cell::kGru;
+  Var weight, bias;  // [G*H,H], [G*H]
+  State initial;     // zero if absent
+  Tensor lengths;    // i32 [B]
+  bool reverse = false;
+};
+struct Unrolled {
+  Var states;   // [T,B,H]
+  State final;  // after the last step taken
+};
+Unrolled recurrent(const Var& x_gates, const Recurrent& layer);  // x_gates [T,B,G*H]
+
+// ---- images ----
+Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window);  // [B,Y,X,C]; [O,h,w,C]
+Var pool2d(PoolOp op, const Var& x, const Window& window);
+
+}  // namespace fovea
