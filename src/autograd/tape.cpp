@@ -128,6 +128,20 @@ void Tape::backward(const Var& loss) {
   check(loss.needs_grad(), "backward: expected a loss that was recorded, got a constant");
   const Recording recording(*this);
   kernels(device_).affine(stream(device_), {.y = loss.grad(), .beta = 1.0f});
+  run_backward();
+}
+
+void Tape::backward(std::span<const Seed> seeds) {
+  const Recording recording(*this);
+  for (const auto& [y, dy] : seeds) {
+    check(dy.shape() == y.shape(), "backward: expected a gradient of shape {}, got {}", y.shape(), dy.shape());
+    check(y.needs_grad(), "backward: expected a value that was recorded, got a constant");
+    kernels(device_).affine(stream(device_), {.x = dy, .y = y.grad(), .accumulate = true});
+  }
+  run_backward();
+}
+
+void Tape::run_backward() {
   for (Node* node = last_; node != nullptr; node = node->before) {
     if (!node->first.present() && !node->second.present()) continue;
     settle(node->first);

@@ -38,6 +38,12 @@ class Tape {
   void reset();
   // Adds the gradient of `loss` (one element) to everything it was computed from.
   void backward(const Var& loss);
+  // The same from several values y of any shape whose gradients dy are known.
+  struct Seed {
+    Var y;
+    Tensor dy;
+  };
+  void backward(std::span<const Seed> seeds);
 
   // Steps are counted from 1 by reset(); random numbers depend on them. For resuming a run.
   int64_t step() const { return step_; }
@@ -107,6 +113,7 @@ class Tape {
     return node;
   }
 
+  void run_backward();
   void clear();
   void settle(Gradient& gradient);       // does the products put off for it
   static void drop(Gradient& gradient);  // forgets them

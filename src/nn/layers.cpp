@@ -1,0 +1,26 @@
+#include "nn/layers.h"
+
+#include <cmath>
+
+namespace fovea {
+
+Linear::Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out, Options options)
+    : weight_(&parameters.add(name + ".weight", {out, in}, options.initialiser)) {
+  if (options.bias) bias_ = &parameters.add(name + ".bias", {out}, Initialiser::constant(0.0));
+}
+
+Embedding::Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t depth)
+    : table_(&parameters.add(name + ".table", {count, depth},
+                             Initialiser::normal(1.0 / std::sqrt(static_cast<double>(depth))))) {}
+
+LayerNorm::LayerNorm(Parameters& parameters, const std::string& name, int64_t depth, float epsilon)
+    : gamma_(&parameters.add(name + ".gamma", {depth}, Initialiser::constant(1.0))),
+      beta_(&parameters.add(name + ".beta", {depth}, Initialiser::constant(0.0))),
+      epsilon_(epsilon) {}
+
+Conv2d::Conv2d(Parameters& parameters, const std::string& name, int64_t in, int64_t out, const Window& window)
+    : weight_(&parameters.add(name + ".weight", {out, window.height, window.width, in}, Initialiser::glorot())),
+      bias_(&parameters.add(name + ".bias", {out}, Initialiser::constant(0.0))),
+      window_(window) {}
+
+}  // namespace fovea

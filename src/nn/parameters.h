@@ -1,0 +1,83 @@
+// The parameters of a model: named tensors with gradients, laid out one after another in one buffer, so
+// that clipping, the optimiser and a checkpoint each are one pass over one tensor.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include "autograd/var.h"
+#include "base/random.h"
+
+namespace fovea {
+
+// How a parameter begins. `fan_in` and `fan_out` of a matrix [out,in] are its columns and rows.
+struct Initialiser {
+  enum class Kind { kConstant, kUniform, kNormal, kGlorot, kOrthogonal };
+  Kind kind = Kind::kConstant;
+  double scale = 0.0;
+
+  static Initialiser constant(double value) { return {Kind::kConstant, value}; }
+  static Initialiser uniform(double bound) { return {Kind::kUniform, bound}; }  // in [-bound, bound]
+  static Initialiser normal(double deviation) { return {Kind::kNormal, deviation}; }
+  static Initialiser glorot(double gain = 1.0) { return {Kind::kGlorot, gain}; }  // Glorot & Bengio 2010
+  // Square blocks of orthonormal rows, for recurrent weights [G*H,H] (Saxe et al. 2014).
+  static Initialiser orthogonal(double gain = 1.0) { return {Kind::kOrthogonal, gain}; }
+};
+
+class Parameter {
+ public:
+  const std::string& name() const { return name_; }
+  const Shape& shape() const { return shape_; }
+  bool decays() const { return decays_; }
+  const Tensor& value() const { return value_; }
+  const Tensor& grad() const { return gradient_.sum; }
+  Var var() const;
+  operator Var() const { return var(); }  // NOLINT(google-explicit-constructor): used where a Var is
+
+ private:
+  friend class Parameters;
+  Parameter(std::string name, const Shape& shape, Initialiser initialiser, bool decays)
+      : name_(std::move(name)), shape_(shape), initialiser_(initialiser), decays_(decays), gradient_(Tensor()) {}
+
+  std::string name_;
+  Shape shape_;
+  Initialiser initialiser_;
+  bool decays_;
+  Tensor value_;
+  mutable Gradient gradient_;
+};
+
+class Parameters {
+ public:
+  // dtype is that of the master copy: f32, or f64 on reference.
+  explicit Parameters(Device device, DType dtype = DType::kF32) : device_(device), dtype_(dtype) {}
+  Parameters(const Parameters&) = delete;
+  Parameters& operator=(const Parameters&) = delete;
+
+  // Declares one. The reference stays valid. Weight decay is for matrices: vectors (biases, norms) and
+  // whatever says so are left out. Error when the name is taken.
+  const Parameter& add(std::string name, const Shape& shape, Initialiser initialiser);
+  // Lays out and initialises what was declared: the same seed gives the same values on every device.
+  void allocate(uint64_t seed);
+
+  const std::deque<Parameter>& list() const { return list_; }
+  const Parameter& find(std::string_view name) const;
+  int64_t count() const;  // elements
+  Device device() const { return device_; }
+  DType dtype() const { return dtype_; }
+
+  // All values and all gradients; those that decay come first. Padding between parameters is zero.
+  const Tensor& values() const { return values_; }
+  const Tensor& grads() const { return grads_; }
+  int64_t decaying() const { return decaying_; }  // elements, padding included
+
+ private:
+  Device device_;
+  DType dtype_;
+  std::deque<Parameter> list_;
+  Tensor values_, grads_;
+  int64_t decaying_ = 0;
+};
+
+}  // namespace fovea

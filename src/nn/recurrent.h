@@ -1,0 +1,55 @@
+// Recurrent layers over whole sequences, stacked and in one or both directions, and the single cell for
+// loops written by hand. Cells: tanh, GRU (Cho et al. 2014, with the reset gate after the product, as
+// cuDNN has it), LSTM (Hochreiter & Schmidhuber 1997, with a forget gate).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nn/layers.h"
+
+namespace fovea {
+
+// One step: gates from the input and from the state, then the cell.
+class RecurrentCell {
+ public:
+  RecurrentCell(Parameters& parameters, const std::string& name, Cell cell, int64_t in, int64_t hidden);
+
+  // The input's part of the gates: for one step [B,in], or for all of them at once [T,B,in].
+  Var input_gates(const Var& x) const { return input_(x); }
+  // One step on the input's part of the gates [B,G*H].
+  State step(const Var& x_gates, const State& before) const;
+  // The whole sequence; x [T,B,in].
+  Unrolled unroll(const Var& x, const State& initial, const Tensor& lengths, bool reverse) const;
+  State zero_state(int64_t batch, DType dtype, Device device) const;
+  int64_t hidden() const { return hidden_; }
+
+ private:
+  Cell cell_;
+  int64_t hidden_;
+  Linear input_;                     // [G*H,in]
+  const Parameter *weight_, *bias_;  // [G*H,H], [G*H]
+};
+
+struct RecurrentOptions {
+  Cell cell = Cell::kGru;
+  int64_t layers = 1;
+  bool bidirectional = false;
+  float dropout = 0.0f;  // between layers; the same mask at every step
+};
+
+class RecurrentStack {
+ public:
+  RecurrentStack(Parameters& parameters, const std::string& name, int64_t in, int64_t hidden,
+                 const RecurrentOptions& options);
+  // x [T,B,in], lengths i32 [B] or absent -> [T,B,H], or [T,B,2H] in both directions. `final`, if given,
+  // becomes the last states: layer 0 forward, layer 0 backward, layer 1 ... (kept between calls, it
+  // allocates nothing).
+  Var operator()(const Var& x, const Tensor& lengths = {}, std::vector<State>* final = nullptr) const;
+
+ private:
+  RecurrentOptions options_;
+  std::vector<RecurrentCell> cells_;
+};
+
+}  // namespace fovea
