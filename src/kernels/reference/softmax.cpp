@@ -12,16 +12,16 @@ namespace {
 
 // Calls body(the row's masked scores [S], the row's y [S]) for each row of x and y, [B,H,T,S].
 template <class T, class Args, class Body> void for_each_row(const Args& args, Body body) {
-  const auto [batch, heads, queries, keys] = args.shape;
-  const auto x = view<T>(args.x, batch, heads, queries, keys);
+  const ScoreShape& shape = args.shape;
+  const auto x = view<T>(args.x, shape.batch, shape.heads, shape.queries, shape.keys);
   const Masked<T> masked(args.mask);
-  std::vector<T> scores(static_cast<size_t>(keys));
+  std::vector<T> scores(static_cast<size_t>(shape.keys));
   T* y = args.y.template data<T>();
-  for (int64_t b = 0; b < batch; ++b)
-    for (int64_t h = 0; h < heads; ++h)
-      for (int64_t t = 0; t < queries; ++t, y += keys) {
-        for (int64_t s = 0; s < keys; ++s) scores[static_cast<size_t>(s)] = masked(x(b, h, t, s), b, h, t, s);
-        body(std::span<const T>(scores), std::span<T>(y, static_cast<size_t>(keys)));
+  for (int64_t b = 0; b < shape.batch; ++b)
+    for (int64_t h = 0; h < shape.heads; ++h)
+      for (int64_t t = 0; t < shape.queries; ++t, y += shape.keys) {
+        for (int64_t s = 0; s < shape.keys; ++s) scores[static_cast<size_t>(s)] = masked(x(b, h, t, s), b, h, t, s);
+        body(std::span<const T>(scores), std::span<T>(y, scores.size()));
       }
 }
 

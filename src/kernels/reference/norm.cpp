@@ -1,0 +1,85 @@
+// Normalisation of rows: layer norm (Ba, Kiros & Hinton 2016) and division by the Euclidean length.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/reference/elements.h"
+#include "kernels/reference/functions.h"
+
+namespace fovea::reference {
+
+void layer_norm(Stream&, const LayerNormArgs& args) {
+  const int64_t rows = args.mean.size(), width = args.gamma.size();
+  with_type_of(args.x, [&]<class T>(T) {
+    const auto x = view<T>(args.x, rows, width), y = view<T>(args.y, rows, width);
+    const auto gamma = view<T>(args.gamma, width), beta = view<T>(args.beta, width);
+    const auto mean = view<T>(args.mean, rows), rstd = view<T>(args.rstd, rows);
+    for (int64_t n = 0; n < rows; ++n) {
+      T sum = 0, squares = 0;
+      for (int64_t i = 0; i < width; ++i) sum += x(n, i);
+      mean(n) = sum / static_cast<T>(width);
+      for (int64_t i = 0; i < width; ++i) squares += (x(n, i) - mean(n)) * (x(n, i) - mean(n));
+      rstd(n) = 1 / std::sqrt(squares / static_cast<T>(width) + static_cast<T>(args.epsilon));
+      for (int64_t i = 0; i < width; ++i) y(n, i) = (x(n, i) - mean(n)) * rstd(n) * gamma(i) + beta(i);
+    }
+  });
+}
+
+// With the normalised row z and g = dy gamma: dx = rstd (g - mean(g) - z mean(g z)).
+void layer_norm_grad(Stream&, const LayerNormGradArgs& args) {
+  const int64_t rows = args.mean.size(), width = args.gamma.size();
+  with_type_of(args.x, [&]<class T>(T) {
+    const auto x = view<T>(args.x, rows, width);
+    const auto dy = view<T>(args.dy, rows, width), dx = view<T>(args.dx, rows, width);
+    const auto gamma = view<T>(args.gamma, width);
+    const auto dgamma = view<T>(args.dgamma, width), dbeta = view<T>(args.dbeta, width);
+    const auto mean = view<T>(args.mean, rows), rstd = view<T>(args.rstd, rows);
+    for (int64_t n = 0; n < rows; ++n) {
+      const auto z = [&](int64_t i) { return (x(n, i) - mean(n)) * rstd(n); };
+      T mean_g = 0, mean_gz = 0;
+      for (int64_t i = 0; i < width; ++i) {
+        mean_g += dy(n, i) * gamma(i) / static_cast<T>(width);
+        mean_gz += dy(n, i) * gamma(i) * z(i) / static_cast<T>(width);
+      }
+      for (int64_t i = 0; i < width; ++i) {
+        if (dx) dx(n, i) += rstd(n) * (dy(n, i) * gamma(i) - mean_g - z(i) * mean_gz);
+        if (dgamma) dgamma(i) += dy(n, i) * z(i);
+        if (dbeta) dbeta(i) += dy(n, i);
+      }
+    }
+  });
+}
+
+void normalize(Stream&, const NormalizeArgs& args) {
+  const int64_t rows = args.scale.size(), width = args.x.dim(-1);
+  with_type_of(args.x, [&]<class T>(T) {
+    const auto x = view<T>(args.x, rows, width), y = view<T>(args.y, rows, width);
+    const auto scale = view<T>(args.scale, rows);
+    const T epsilon = static_cast<T>(args.epsilon);
+    for (int64_t n = 0; n < rows; ++n) {
+      T squares = 0;
+      for (int64_t i = 0; i < width; ++i) squares += x(n, i) * x(n, i);
+      const T length = std::sqrt(squares);
+      scale(n) = length < epsilon ? -1 / epsilon : 1 / length;
+      for (int64_t i = 0; i < width; ++i) y(n, i) = x(n, i) * std::abs(scale(n));
+    }
+  });
+}
+
+// dx = scale (dy - y (y . dy)): what of dy points along the row only changes its length. A row shorter
+// than epsilon was divided by a constant, so that its gradient is |scale| dy alone.
+void normalize_grad(Stream&, const NormalizeGradArgs& args) {
+  if (!args.dx) return;
+  const int64_t rows = args.scale.size(), width = args.y.dim(-1);
+  with_type_of(args.y, [&]<class T>(T) {
+    const auto y = view<T>(args.y, rows, width);
+    const auto dy = view<T>(args.dy, rows, width), dx = view<T>(args.dx, rows, width);
+    const auto scale = view<T>(args.scale, rows);
+    for (int64_t n = 0; n < rows; ++n) {
+      T along = 0;
+      for (int64_t i = 0; scale(n) > 0 && i < width; ++i) along += y(n, i) * dy(n, i);
+      for (int64_t i = 0; i < width; ++i) dx(n, i) += std::abs(scale(n)) * (dy(n, i) - y(n, i) * along);
+    }
+  });
+}
+
+}  // namespace fovea::reference
