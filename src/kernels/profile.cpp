@@ -1,0 +1,85 @@
+#include "kernels/profile.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace fovea {
+
+namespace {
+
+#define FOVEA_KERNEL_NAME(name, Args) #name,
+constexpr std::string_view kNames[] = {FOVEA_KERNELS(FOVEA_KERNEL_NAME)};
+#undef FOVEA_KERNEL_NAME
+
+#define FOVEA_KERNEL_INDEX(name, Args) name,
+enum class Index : uint8_t { FOVEA_KERNELS(FOVEA_KERNEL_INDEX) };
+#undef FOVEA_KERNEL_INDEX
+
+// A function of a table carries no state: the profile is found by the kind of the stream's device.
+KernelProfile* profiles[3] = {};
+
+KernelProfile*& profile_of(Device device) { return profiles[static_cast<int>(device.kind)]; }
+
+}  // namespace
+
+// One call in progress; adds itself to the counter when it ends, by whatever way.
+class CountedCall {
+ public:
+  CountedCall(Device device, Index index)
+      : profile_(*profile_of(device)),
+        counter_(profile_.counters_[static_cast<size_t>(index)]),
+        start_(std::chrono::steady_clock::now()) {}
+  ~CountedCall() {
+    const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - start_;
+    counter_.calls.fetch_add(1, std::memory_order_relaxed);
+    counter_.nanoseconds.fetch_add(taken.count(), std::memory_order_relaxed);
+  }
+  CountedCall(const CountedCall&) = delete;
+  CountedCall& operator=(const CountedCall&) = delete;
+
+  const KernelTable& table() const { return *profile_.table_; }
+
+ private:
+  KernelProfile& profile_;
+  KernelProfile::Counter& counter_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+namespace {
+
+const KernelTable& counting_kernels() {
+#define FOVEA_COUNTING_KERNEL(name, Args)               \
+  .name = +[](Stream& stream, const Args& args) {       \
+    const CountedCall call(stream.device, Index::name); \
+    call.table().name(stream, args);                    \
+  },
+  static const KernelTable table = {FOVEA_KERNELS(FOVEA_COUNTING_KERNEL)};
+#undef FOVEA_COUNTING_KERNEL
+  return table;
+}
+
+}  // namespace
+
+KernelProfile::KernelProfile(Device device) : device_(device), table_(&kernels(device)) {
+  check(profile_of(device) == nullptr, "profile: expected one profile of {} at a time, got a second", device);
+  profile_of(device) = this;
+  replace_kernels(device, &counting_kernels());
+}
+
+KernelProfile::~KernelProfile() {
+  replace_kernels(device_, table_);
+  profile_of(device_) = nullptr;
+}
+
+std::vector<KernelProfile::Entry> KernelProfile::entries() const {
+  std::vector<Entry> entries;
+  for (size_t i = 0; i < counters_.size(); ++i) {
+    const int64_t calls = counters_[i].calls, nanoseconds = counters_[i].nanoseconds;
+    if (calls > 0) entries.push_back({kNames[i], calls, 1e-9 * static_cast<double>(nanoseconds)});
+  }
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.seconds > b.seconds; });
+  return entries;
+}
+
+}  // namespace fovea

@@ -1,0 +1,48 @@
+// Which kernels were called, how often and for how long: a table in front of a device's own that counts
+// and passes on. Tests see with it which kernels ran, benchmarks where the time goes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "kernels/kernels.h"
+
+namespace fovea {
+
+// Counts while it lives; one at a time for a device. Made and destroyed while nobody computes on it.
+// The time is the host's inside the call: on a device that queues its work, that of queueing it. A kernel
+// that calls others through the table is charged for them too.
+class KernelProfile {
+ public:
+  struct Entry {
+    std::string_view name;
+    int64_t calls;
+    double seconds;
+  };
+
+  explicit KernelProfile(Device device);
+  ~KernelProfile();
+  KernelProfile(const KernelProfile&) = delete;
+  KernelProfile& operator=(const KernelProfile&) = delete;
+
+  // The kernels that were called, the most time first.
+  std::vector<Entry> entries() const;
+
+ private:
+  friend class CountedCall;
+#define FOVEA_COUNT_KERNEL(name, Args) +1
+  static constexpr int kKernels = 0 FOVEA_KERNELS(FOVEA_COUNT_KERNEL);
+#undef FOVEA_COUNT_KERNEL
+  struct Counter {
+    std::atomic<int64_t> calls{0}, nanoseconds{0};
+  };
+
+  Device device_;
+  const KernelTable* table_;  // the one in front of which this stands
+  std::array<Counter, kKernels> counters_;
+};
+
+}  // namespace fovea
