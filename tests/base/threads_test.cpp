@@ -1,0 +1,57 @@
+#include "base/threads.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <thread>
+#include <vector>
+
+namespace fovea {
+namespace {
+
+TEST(ParallelFor, VisitsEachElementOnce) {
+  set_thread_count(4);
+  for (const int64_t count : {0, 1, 3, 4, 5, 1000}) {
+    std::vector<int> visits(static_cast<size_t>(count), 0);
+    parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
+    });
+    EXPECT_EQ(std::accumulate(visits.begin(), visits.end(), 0), count);
+    for (const int n : visits) EXPECT_EQ(n, 1);
+  }
+}
+
+TEST(ParallelFor, StaysOnOneThreadBelowTheGrain) {
+  set_thread_count(4);
+  int calls = 0;
+  parallel_for(10, 100, [&](int64_t begin, int64_t end) {
+    ++calls;
+    EXPECT_EQ(begin, 0);
+    EXPECT_EQ(end, 10);
+  });
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(ParallelFor, RunsInsideItselfAndOnOtherThreads) {
+  set_thread_count(2);
+  std::vector<int> sums(4, 0);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    threads.emplace_back([&, i] {
+      std::vector<int> x(100, 0);
+      parallel_for(10, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j) {
+          parallel_for(10, 1, [&](int64_t b, int64_t e) {
+            for (int64_t k = b; k < e; ++k) x[static_cast<size_t>(j * 10 + k)] = 1;
+          });
+        }
+      });
+      sums[i] = std::accumulate(x.begin(), x.end(), 0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const int sum : sums) EXPECT_EQ(sum, 100);
+}
+
+}  // namespace
+}  // namespace fovea

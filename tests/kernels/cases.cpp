@@ -1,0 +1,528 @@
+#include "kernels/cases.h"
+
+#include <cmath>
+#include <deque>
+
+#include "base/random.h"
+
+namespace fovea::testing {
+
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+Tensor ints(const Setting& s, const std::vector<int32_t>& x, const Shape& shape) {
+  return from_host(x, shape, s.device);
+}
+Tensor ints(const Setting& s, const std::vector<int32_t>& x) { return ints(s, x, {static_cast<int64_t>(x.size())}); }
+
+Input parameter(const Shape& shape, double bound = 1.0) { return {shape, -bound, bound, true}; }
+
+// A deterministic bias for scores that hides some cells, and one whole row when there are several.
+Tensor hiding_bias(const Setting& s, const Shape& shape) {
+  std::vector<double> bias(static_cast<size_t>(shape.count()));
+  const int64_t keys = shape[3];
+  for (size_t i = 0; i < bias.size(); ++i) {
+    const int64_t row = static_cast<int64_t>(i) / keys, key = static_cast<int64_t>(i) % keys;
+    const bool hidden = (row * 5 + key * 3) % 4 == 1 || (shape.count() / keys > 1 && row == 1);
+    bias[i] = hidden ? -kInf : 0.25 * static_cast<double>(key % 3);
+  }
+  return from_doubles(bias, shape, accumulator_of(s.dtype), s.device);
+}
+
+void add_products(std::vector<Case>& list) {
+  const Tolerance product{64, 3};
+  struct Size {
+    int64_t m, k, n;
+  };
+  for (const auto& [m, k, n] : {Size{1, 1, 1}, Size{3, 5, 7}, Size{17, 33, 31}, Size{1, 64, 48}, Size{2, 0, 3}}) {
+    for (const bool ta : {false, true}) {
+      for (const bool tb : {false, true}) {
+        for (const int64_t batch : {0, 3}) {
+          Shape a = ta ? Shape{k, m} : Shape{m, k}, b = tb ? Shape{n, k} : Shape{k, n};
+          if (batch > 0) a = a.prepended(batch), b = b.prepended(batch);
+          list.push_back({fmt::format("matmul_{}x{}x{}{}{}{}", m, k, n, ta ? "_ta" : "", tb ? "_tb" : "",
+                                      batch > 0 ? "_batch" : ""),
+                          {"matmul"},
+                          {{a}, {b}},
+                          [=](auto& x, auto&) -> std::vector<Var> {
+                            return {matmul(x[0], x[1], {ta, tb})};
+                          },
+                          product});
+        }
+      }
+    }
+  }
+  for (const int64_t rows : {1, 13}) {
+    list.push_back({fmt::format("linear_{}", rows),
+                    {"matmul", "reduce"},
+                    {{{rows, 2, 19}}, parameter({11, 19}), parameter({11})},
+                    [](auto& x, auto&) -> std::vector<Var> { return {linear(x[0], x[1], x[2])}; },
+                    product});
+  }
+  // One weight used at every step of a loop: one product for its gradient, whatever the loop.
+  list.push_back({"linear_in_a_loop",
+                  {"matmul", "concat", "unary"},
+                  {{{4, 3, 5}}, parameter({5, 5}), parameter({5}), parameter({5, 5})},
+                  [](auto& x, auto&) -> std::vector<Var> {
+                    Var h = x[0][0];
+                    for (int64_t t = 1; t < 4; ++t) h = tanh(linear(h, x[1], x[2]) + linear(x[0][t], x[3]));
+                    return {h};
+                  },
+                  {64, 6}});
+  // A weight that is itself computed, whole and in parts.
+  list.push_back({"linear_with_a_computed_weight",
+                  {"matmul", "unary_grad"},
+                  {{{3, 4}}, parameter({6, 4}), parameter({4})},
+                  [](auto& x, auto& s) -> std::vector<Var> {
+                    const Var weight = cast(tanh(x[1]), accumulator_of(s.dtype));
+                    const Var bias = cast(tanh(x[2]), accumulator_of(s.dtype));
+                    const Var y = linear(x[0], weight.slice(0, 4), bias);
+                    return {linear(y, weight), linear(y, weight.slice(2, 6), bias)};
+                  },
+                  {64, 6}});
+}
+
+void add_elementwise(std::vector<Case>& list) {
+  struct Named {
+    UnaryOp op;
+    const char* name;
+    double low, high;
+  };
+  for (const auto& [op, name, low, high] :
+       {Named{UnaryOp::kTanh, "tanh", -4, 4}, Named{UnaryOp::kSigmoid, "sigmoid", -6, 6},
+        Named{UnaryOp::kRelu, "relu", -1, 1}, Named{UnaryOp::kGelu, "gelu", -3, 3}, Named{UnaryOp::kExp, "exp", -3, 3},
+        Named{UnaryOp::kLog, "log", 0.2, 4}, Named{UnaryOp::kSqrt, "sqrt", 0.3, 4},
+        Named{UnaryOp::kSquare, "square", -2, 2}, Named{UnaryOp::kAbs, "abs", -2, 2},
+        Named{UnaryOp::kReciprocal, "reciprocal", 0.5, 2}}) {
+    for (const int64_t n : {1, 37, 1031}) {
+      list.push_back({fmt::format("{}_{}", name, n),
+                      {"unary", "unary_grad"},
+                      {{{n}, low, high}},
+                      [op = op](auto& x, auto&) -> std::vector<Var> { return {unary(op, x[0])}; }});
+    }
+  }
+  struct Spread {
+    Shape a, b;
+    const char* name;
+  };
+  const Spread spreads[] = {{{3, 5, 7}, {3, 5, 7}, "same"},   {{3, 5, 7}, {7}, "row"},
+                            {{3, 5, 7}, {3, 5, 1}, "column"}, {{3, 5, 7}, {1, 5, 1}, "middle"},
+                            {{3, 5, 7}, {1}, "scalar"},       {{1}, {1}, "one"},
+                            {{129, 67}, {67}, "long_row"},    {{129, 67}, {129, 1}, "long_column"}};
+  const std::pair<BinaryOp, const char*> ops[] = {{BinaryOp::kAdd, "add"},           {BinaryOp::kSubtract, "subtract"},
+                                                  {BinaryOp::kMultiply, "multiply"}, {BinaryOp::kDivide, "divide"},
+                                                  {BinaryOp::kMaximum, "maximum"},   {BinaryOp::kMinimum, "minimum"}};
+  for (const auto& [op, name] : ops) {
+    for (const Spread& s : spreads) {
+      if (s.a.count() > 1000 && op != BinaryOp::kMultiply) continue;
+      list.push_back({fmt::format("{}_{}", name, s.name),
+                      {"binary", "binary_grad"},
+                      {{s.a, 0.5, 2.0}, {s.b, 0.6, 1.9}},
+                      [op = op](auto& x, auto&) -> std::vector<Var> { return {binary(op, x[0], x[1])}; },
+                      {64, 4}});
+    }
+  }
+  list.push_back({"affine", {"affine"}, {{{5, 7}}}, [](auto& x, auto&) -> std::vector<Var> {
+                    return {affine(x[0], -1.5f, 0.25f)};
+                  }});
+  list.push_back({"cast_to_accumulator", {"affine"}, {{{33}}}, [](auto& x, auto& s) -> std::vector<Var> {
+                    return {cast(x[0], accumulator_of(s.dtype))};
+                  }});
+  for (const int axis : {0, 1, 2}) {
+    list.push_back({fmt::format("reduce_axis_{}", axis),
+                    {"reduce", "reduce_grad"},
+                    {{{5, 19, 7}}},
+                    [=](auto& x, auto&) -> std::vector<Var> {
+                      return {sum(x[0], axis), mean(x[0], axis), maximum(x[0], axis)};
+                    },
+                    {32, 3}});
+  }
+  list.push_back({"reduce_all",
+                  {"reduce", "reduce_grad"},
+                  {{{3, 1001}}},
+                  [](auto& x, auto&) -> std::vector<Var> {
+                    return {sum(x[0]), mean(x[0])};
+                  },
+                  {128, 3}});
+}
+
+void add_data(std::vector<Case>& list) {
+  for (const int axis : {0, 1, 2}) {
+    list.push_back({fmt::format("concat_axis_{}", axis),
+                    {"concat", "split"},
+                    {{Shape{3, 4, 5}.with(axis, 2)}, {Shape{3, 4, 5}.with(axis, 7)}, {Shape{3, 4, 5}.with(axis, 1)}},
+                    [=](auto& x, auto&) -> std::vector<Var> { return {concat(x, axis)}; }});
+  }
+  list.push_back({"stack",
+                  {"concat", "split"},
+                  {{{2, 3}}, {{2, 3}}},
+                  [](auto& x, auto&) -> std::vector<Var> {
+                    return {stack(x), concat({x[1], x[1]}, 0)};
+                  },
+                  {16, 4}});
+  list.push_back({"columns",
+                  {"concat", "split"},
+                  {{{3, 2, 11}}},
+                  [](auto& x, auto&) -> std::vector<Var> {
+                    return {columns(x[0], 0, 3), columns(x[0], 2, 11), columns(x[0], 4, 5)};
+                  },
+                  {16, 4}});
+  list.push_back({"slices_and_reshapes",
+                  {"binary"},
+                  {{{4, 3, 2}}},
+                  [](auto& x, auto&) -> std::vector<Var> {
+                    const Var middle = x[0].slice(1, 3);
+                    return {middle[1] * x[0][0], middle.reshape({6, 2})[2] * x[0].reshape({24}).slice(3, 5)};
+                  },
+                  {16, 4}});
+  list.push_back(
+      {"embedding", {"embedding", "embedding_grad"}, {parameter({7, 13})}, [](auto& x, auto& s) -> std::vector<Var> {
+         return {embedding(x[0], ints(s, {3, 0, 6, 3, 3, 1}, {2, 3}), 2.5f)};
+       }});
+  for (const bool across : {false, true}) {
+    list.push_back({across ? "dropout_across_steps" : "dropout",
+                    {"dropout"},
+                    {{{3, 5, 29}}},
+                    [=](auto& x, auto&) -> std::vector<Var> { return {dropout(x[0], 0.3f, across)}; }});
+  }
+}
+
+void add_norms(std::vector<Case>& list) {
+  for (const int64_t depth : {1, 5, 67}) {
+    list.push_back({fmt::format("layer_norm_{}", depth),
+                    {"layer_norm", "layer_norm_grad"},
+                    {{{4, 3, depth}}, parameter({depth}), parameter({depth})},
+                    [](auto& x, auto&) -> std::vector<Var> { return {layer_norm(x[0], x[1], x[2], 1e-3f)}; },
+                    {256, 6}});
+    list.push_back({fmt::format("normalize_{}", depth),
+                    {"normalize", "normalize_grad"},
+                    {{{4, 3, depth}, 0.2, 1.0}},
+                    [](auto& x, auto&) -> std::vector<Var> { return {normalize(x[0])}; },
+                    {64, 6}});
+  }
+  list.push_back({"normalize_zero_row",
+                  {"normalize", "normalize_grad"},
+                  {{{3, 8}, -1e-3, 1e-3}},
+                  [](auto& x, auto&) -> std::vector<Var> { return {normalize(x[0], 0.5f)}; },
+                  {64, 4}});
+}
+
+// Every mask a row-wise kernel over scores must respect.
+std::vector<std::pair<std::string, std::function<Mask(const Setting&, const ScoreShape&)>>> masks() {
+  return {
+      {"plain", [](auto&, auto&) { return Mask{}; }},
+      {"lengths",
+       [](auto& s, auto& shape) {
+         std::vector<int32_t> lengths(static_cast<size_t>(shape.batch));
+         for (size_t b = 0; b < lengths.size(); ++b)
+           lengths[b] = static_cast<int32_t>(shape.keys - static_cast<int64_t>(b) * 2);
+         if (lengths.size() > 1) lengths[1] = 0;
+         for (int32_t& length : lengths) length = std::max(length, 0);
+         return Mask{.lengths = ints(s, lengths)};
+       }},
+      {"causal", [](auto&, auto&) { return Mask{.causal = true}; }},
+      {"causal_offset", [](auto&, auto&) { return Mask{.causal = true, .offset = -1}; }},
+      {"bias",
+       [](auto& s, auto& shape) {
+         return Mask{.bias = hiding_bias(s, {shape.batch, shape.heads, shape.queries, shape.keys})};
+       }},
+      {"spread_bias",
+       [](auto& s, auto& shape) {
+         return Mask{.bias = hiding_bias(s, {1, shape.heads, 1, shape.keys})};
+       }},
+  };
+}
+
+void add_softmax(std::vector<Case>& list) {
+  for (const ScoreShape& shape : {ScoreShape{2, 3, 4, 5}, ScoreShape{1, 1, 1, 1}, ScoreShape{2, 1, 3, 41}}) {
+    for (const auto& [name, mask] : masks()) {
+      const Input scores{{shape.batch, shape.heads, shape.queries, shape.keys}, -3, 3};
+      const std::string suffix = fmt::format("{}_{}", name, shape.keys);
+      list.push_back(
+          {"softmax_" + suffix,
+           {"softmax", "softmax_grad"},
+           {scores},
+           [=, mask = mask](auto& x, auto& s) -> std::vector<Var> { return {softmax(x[0], mask(s, shape))}; },
+           {32, 4}});
+      list.push_back(
+          {"sparsemax_" + suffix,
+           {"sparsemax", "sparsemax_grad"},
+           {scores},
+           [=, mask = mask](auto& x, auto& s) -> std::vector<Var> { return {sparsemax(x[0], mask(s, shape))}; },
+           {32, 4}});
+      list.push_back(
+          {"log_softmax_" + suffix,
+           {"softmax", "softmax_grad"},
+           {scores},
+           [=, mask = mask](auto& x, auto& s) -> std::vector<Var> { return {log_softmax(x[0], mask(s, shape))}; },
+           {32, 4}});
+    }
+  }
+  list.push_back({"softmax_huge_logits",
+                  {"softmax", "softmax_grad"},
+                  {{{1, 1, 7, 19}, -1e4, 1e4}},
+                  [](auto& x, auto&) -> std::vector<Var> {
+                    return {softmax(x[0]), log_softmax(x[0]), sparsemax(x[0])};
+                  },
+                  {64, 4}});
+  for (const int64_t classes : {1, 11, 1009}) {
+    for (const float smoothing : {0.0f, 0.1f}) {
+      list.push_back({fmt::format("cross_entropy_{}{}", classes, smoothing > 0 ? "_smoothed" : ""),
+                      {"cross_entropy", "cross_entropy_grad"},
+                      {{{5, classes}, -4, 4}},
+                      [=](auto& x, auto& s) -> std::vector<Var> {
+                        const auto last = static_cast<int32_t>(classes - 1);
+                        return {cross_entropy(x[0], ints(s, {0, last, -1, last / 2, 0}), smoothing)};
+                      },
+                      {64, 4}});
+    }
+  }
+  list.push_back({"cross_entropy_huge_logits",
+                  {"cross_entropy", "cross_entropy_grad"},
+                  {{{4, 13}, -1e4, 1e4}},
+                  [](auto& x, auto& s) -> std::vector<Var> {
+                    return {cross_entropy(x[0], ints(s, {0, 3, 12, 7}), 0.1f)};
+                  },
+                  {64, 4}});
+}
+
+void add_attention(std::vector<Case>& list) {
+  struct Size {
+    int64_t t, s, b, heads, depth;
+  };
+  for (const auto& [t, s, b, heads, depth] :
+       {Size{1, 1, 1, 1, 1}, Size{3, 5, 2, 1, 7}, Size{4, 3, 3, 3, 5}, Size{1, 21, 2, 2, 8}, Size{9, 18, 1, 1, 35}}) {
+    const std::string size = fmt::format("{}x{}x{}x{}x{}", t, s, b, heads, depth);
+    const Input query{{t, b, heads * depth}}, keys{{s, b, heads * depth}};
+    list.push_back(
+        {"dot_score_" + size,
+         {"matmul"},
+         {query, keys},
+         [=, heads = heads](auto& x, auto&) -> std::vector<Var> { return {dot_score(x[0], x[1], heads, 0.5f)}; },
+         {64, 3}});
+    list.push_back({"mix_" + size,
+                    {"matmul"},
+                    {{{b, heads, t, s}, 0.0, 1.0}, keys},
+                    [](auto& x, auto&) -> std::vector<Var> { return {mix(x[0], x[1])}; },
+                    {64, 3}});
+    for (const bool with_lengths : {false, true}) {
+      list.push_back({fmt::format("additive_score_{}{}", size, with_lengths ? "_lengths" : ""),
+                      {"additive_score", "additive_score_grad"},
+                      {query, keys, parameter({heads * depth})},
+                      [=, s = s, b = b, heads = heads](auto& x, auto& set) -> std::vector<Var> {
+                        std::vector<int32_t> lengths(static_cast<size_t>(b), static_cast<int32_t>(s));
+                        lengths.back() = static_cast<int32_t>(s / 2);
+                        return {additive_score(x[0], x[1], x[2], heads, with_lengths ? ints(set, lengths) : Tensor())};
+                      },
+                      {128, 4}});
+    }
+    for (const auto& [name, mask] : masks()) {
+      for (const float rate : {0.0f, 0.4f}) {
+        if (rate > 0.0f && name != "plain" && name != "lengths") continue;
+        list.push_back(
+            {fmt::format("dot_attention_{}_{}{}", size, name, rate > 0 ? "_dropout" : ""),
+             {"dot_attention", "dot_attention_grad"},
+             {query, keys, {{s, b, heads * (depth + 2)}}},
+             [=, t = t, s = s, b = b, heads = heads, mask = mask](auto& x, auto& set) -> std::vector<Var> {
+               const ScoreShape shape{b, heads, t, s};
+               return {
+                   dot_attention(x[0], x[1], x[2], {.heads = heads, .mask = mask(set, shape), .dropout = rate}).out};
+             },
+             {128, 6}});
+      }
+    }
+    for (const float width : {0.0f, 2.6f}) {
+      list.push_back({fmt::format("gaussian_window_{}{}", size, width > 0 ? "_cut" : ""),
+                      {"gaussian_window", "gaussian_window_grad"},
+                      {{{b, heads, t, s}, 0.0, 1.0}, {{t, b, heads}, 0.1, static_cast<double>(s)}},
+                      [=](auto& x, auto&) -> std::vector<Var> { return {gaussian_window(x[0], x[1], 1.5f, width)}; },
+                      {64, 6}});
+    }
+  }
+  list.push_back({"dot_attention_huge_logits",
+                  {"dot_attention", "dot_attention_grad"},
+                  {{{3, 2, 4}, -100, 100}, {{5, 2, 4}, -100, 100}, {{5, 2, 4}}},
+                  [](auto& x, auto&) -> std::vector<Var> { return {dot_attention(x[0], x[1], x[2]).out}; },
+                  {4096, 64}});
+  list.push_back({"additive_score_huge",
+                  {"additive_score", "additive_score_grad"},
+                  {{{3, 2, 9}, -100, 100}, {{5, 2, 9}, -100, 100}, parameter({9})},
+                  [](auto& x, auto&) -> std::vector<Var> { return {additive_score(x[0], x[1], x[2])}; },
+                  {1024, 16}});
+}
+
+void add_recurrence(std::vector<Case>& list) {
+  const std::pair<Cell, const char*> cells[] = {{Cell::kTanh, "tanh"}, {Cell::kGru, "gru"}, {Cell::kLstm, "lstm"}};
+  struct Size {
+    int64_t steps, batch, hidden;
+  };
+  for (const auto& [kind, name] : cells) {
+    const int64_t g = gates_of(kind);
+    for (const auto& [steps, batch, hidden] : {Size{1, 1, 1}, Size{4, 3, 5}, Size{3, 2, 17}}) {
+      const std::string size = fmt::format("{}_{}x{}x{}", name, steps, batch, hidden);
+      const Input state{{batch, hidden}}, gates{{batch, g * hidden}, -2, 2};
+      list.push_back({"cell_" + size,
+                      {"cell", "cell_grad"},
+                      {gates, gates, state, state},
+                      [kind = kind](auto& x, auto&) -> std::vector<Var> {
+                        const State next = cell(kind, x[0], x[1], {x[2], x[3]});
+                        // A second step, so that both parts of the state also come back as gradients.
+                        const State last = cell(kind, x[1], x[0], next);
+                        if (kind == Cell::kLstm) return {last.state, last.memory};
+                        return {last.state, x[3] * x[3]};
+                      },
+                      {64, 8}});
+      for (const bool reverse : {false, true}) {
+        for (const bool full : {false, true}) {  // with initial states, lengths and a bias, or without
+          list.push_back({fmt::format("recurrent_{}{}{}", size, reverse ? "_reverse" : "", full ? "_full" : ""),
+                          {"recurrent", "recurrent_grad"},
+                          {{{steps, batch, g * hidden}, -2, 2},
+                           parameter({g * hidden, hidden}, 0.5),
+                           parameter({g * hidden}),
+                           state,
+                           state},
+                          [=, kind = kind, steps = steps, batch = batch](auto& x, auto& s) -> std::vector<Var> {
+                            Recurrent layer{.cell = kind, .weight = x[1], .reverse = reverse};
+                            std::vector<int32_t> lengths(static_cast<size_t>(batch));
+                            for (size_t b = 0; b < lengths.size(); ++b)
+                              lengths[b] = static_cast<int32_t>(steps - static_cast<int64_t>(b) * 2);
+                            for (int32_t& length : lengths) length = std::max(length, 0);
+                            if (full) {
+                              layer.bias = x[2];
+                              layer.lengths = ints(s, lengths);
+                              layer.initial = {x[3], kind == Cell::kLstm ? x[4] : Var()};
+                            }
+                            const Unrolled y = recurrent(x[0], layer);
+                            std::vector<Var> outputs = {y.states, y.final.state * y.final.state};
+                            if (kind == Cell::kLstm) outputs.push_back(y.final.memory);
+                            return outputs;
+                          },
+                          {128, 12}});
+        }
+      }
+    }
+  }
+}
+
+void add_images(std::vector<Case>& list) {
+  struct Size {
+    Shape x;
+    int64_t out;
+    Window window;
+  };
+  const Size sizes[] = {
+      {{2, 5, 6, 3}, 4, {.height = 3, .width = 3, .pad_y = 1, .pad_x = 1}},
+      {{1, 7, 5, 2}, 3, {.height = 3, .width = 2, .stride_y = 2, .stride_x = 1}},
+      {{1, 1, 1, 1}, 1, {}},
+      {{2, 8, 8, 17}, 5, {.height = 2, .width = 2, .stride_y = 2, .stride_x = 2, .pad_y = 1, .pad_x = 0}}};
+  for (const Size& size : sizes) {
+    const Window w = size.window;
+    const std::string name = fmt::format("{}x{}", size.x[1], size.x[3]);
+    list.push_back({"conv2d_" + name,
+                    {"conv2d", "conv2d_grad"},
+                    {{size.x}, parameter({size.out, w.height, w.width, size.x[3]}), parameter({size.out})},
+                    [=](auto& x, auto&) -> std::vector<Var> { return {conv2d(x[0], x[1], x[2], w)}; },
+                    {128, 4}});
+    list.push_back({"pool2d_" + name,
+                    {"pool2d", "pool2d_grad"},
+                    {{size.x}},
+                    [=](auto& x, auto&) -> std::vector<Var> {
+                      return {pool2d(PoolOp::kMaximum, x[0], w), pool2d(PoolOp::kAverage, x[0], w)};
+                    },
+                    {32, 4}});
+  }
+}
+
+}  // namespace
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> list = [] {
+    std::vector<Case> all;
+    add_products(all);
+    add_elementwise(all);
+    add_data(all);
+    add_norms(all);
+    add_softmax(all);
+    add_attention(all);
+    add_recurrence(all);
+    add_images(all);
+    return all;
+  }();
+  return list;
+}
+
+std::vector<double> to_doubles(const Tensor& x) {
+  const Tensor wide = empty(x.shape(), DType::kF64, Device::reference());
+  const Tensor here = to_device(x, Device::reference());
+  kernels(Device::reference()).affine(stream(Device::reference()), {.x = here, .y = wide});
+  return to_host<double>(wide);
+}
+
+Tensor from_doubles(const std::vector<double>& x, const Shape& shape, DType dtype, Device device) {
+  const Tensor wide = from_host(x, shape, Device::reference());
+  const Tensor narrow = empty(shape, dtype, Device::reference());
+  kernels(Device::reference()).affine(stream(Device::reference()), {.x = wide, .y = narrow});
+  return to_device(narrow, device);
+}
+
+std::vector<std::vector<double>> input_values(const Case& c, DType dtype) {
+  std::vector<std::vector<double>> values;
+  for (const Input& input : c.inputs) {
+    Random random(20150101, values.size());
+    std::vector<double> x(static_cast<size_t>(input.shape.count()));
+    for (double& element : x) element = random.uniform(input.low, input.high);
+    const DType kept = input.parameter ? accumulator_of(dtype) : dtype;
+    values.push_back(to_doubles(from_doubles(x, input.shape, kept, Device::reference())));
+  }
+  return values;
+}
+
+std::vector<double> output_weights(size_t output, int64_t count) {
+  Random random(20170612, output);
+  std::vector<double> w(static_cast<size_t>(count));
+  // Rounded to bf16, so that every dtype is given the same weighting.
+  for (double& element : w)
+    element = static_cast<double>(static_cast<float>(bf16(static_cast<float>(random.uniform(-1, 1)))));
+  return w;
+}
+
+Outcome run_case(const Case& c, const Setting& setting, const std::vector<std::vector<double>>& inputs, bool backward) {
+  Tape tape(setting.device, 7);
+  tape.reset();
+  std::vector<Var> vars;
+  std::deque<Gradient> gradients;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const DType dtype = c.inputs[i].parameter ? accumulator_of(setting.dtype) : setting.dtype;
+    const Tensor value = from_doubles(inputs[i], c.inputs[i].shape, dtype, setting.device);
+    gradients.emplace_back(value);
+    gradients.back().leaf = true;
+    gradients.back().sum = zeros_like(value);
+    vars.push_back(c.inputs[i].differentiable ? Var(value, &gradients.back()) : Var(value));
+  }
+  const PrecisionScope precision(setting.precision);
+  Outcome outcome;
+  std::vector<Tape::Seed> seeds;
+  {
+    const Recording recording(tape);
+    const std::vector<Var> outputs = c.body(vars, setting);
+    for (const Var& y : outputs) {
+      outcome.outputs.push_back(to_doubles(y.value()));
+      if (!y.needs_grad()) continue;
+      std::vector<double> weights = output_weights(outcome.outputs.size(), y.size());
+      // A masked cell of a log-softmax is -inf: it has no gradient to give.
+      for (size_t i = 0; i < weights.size(); ++i) {
+        if (std::isinf(outcome.outputs.back()[i])) weights[i] = 0.0;
+      }
+      seeds.push_back({y, from_doubles(weights, y.shape(), y.dtype(), setting.device)});
+    }
+  }
+  if (!backward) return outcome;
+  tape.backward(seeds);
+  for (size_t i = 0; i < vars.size(); ++i) {
+    outcome.gradients.push_back(vars[i].needs_grad() ? to_doubles(gradients[i].sum) : std::vector<double>());
+  }
+  return outcome;
+}
+
+}  // namespace fovea::testing

@@ -1,0 +1,52 @@
+#include "tensor/arena.h"
+
+#include <gtest/gtest.h>
+
+#include "tensor/tensor.h"
+
+namespace fovea {
+namespace {
+
+TEST(Arena, RepeatsAddressesOnceItKnowsTheSize) {
+  Arena arena(Device::cpu(), 128);
+  const auto pass = [&] {
+    const ArenaScope scope(&arena);
+    const Tensor a = zeros({100}, DType::kF32, Device::cpu()), b = zeros({7, 11}, DType::kF64, Device::cpu());
+    EXPECT_EQ(a.buffer(), nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(b.raw()) % kAlignment, 0u);
+    return std::pair(a.raw(), b.raw());
+  };
+  pass();
+  arena.rewind();
+  const auto second = pass();
+  arena.rewind();
+  EXPECT_EQ(pass(), second);
+  EXPECT_GE(arena.peak(), size_t{100 * 4 + 77 * 8});
+}
+
+TEST(Arena, IsUsedOnlyInItsScopeAndForItsDevice) {
+  Arena arena(Device::cpu());
+  const Tensor outside = zeros({1}, DType::kF32, Device::cpu());
+  EXPECT_NE(outside.buffer(), nullptr);
+  const ArenaScope scope(&arena);
+  EXPECT_EQ(zeros({1}, DType::kF32, Device::cpu()).buffer(), nullptr);
+  EXPECT_NE(zeros({1}, DType::kF32, Device::reference()).buffer(), nullptr);
+  const ArenaScope heap(nullptr);
+  EXPECT_NE(zeros({1}, DType::kF32, Device::cpu()).buffer(), nullptr);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+TEST(ArenaDeathTest, AddressSanitizerCatchesUseAfterRewind) {
+  Arena arena(Device::cpu());
+  Tensor x;
+  {
+    const ArenaScope scope(&arena);
+    x = zeros({8}, DType::kF32, Device::cpu());
+  }
+  arena.rewind();
+  EXPECT_DEATH(x.data<float>()[3] = 1.0f, "use-after-poison");
+}
+#endif
+
+}  // namespace
+}  // namespace fovea
