@@ -60,7 +60,8 @@ struct MatmulArgs {
 // ---- elementwise -------------------------------------------------------------------------------
 
 // y (+)= alpha * x + beta, between any two of f32, bf16, f64, i32: scaling, casting, copying, adding.
-// Without x, y is filled with beta. Computed in f64 if either side is f64, else in f32.
+// Without x, y is filled with beta. Computed in f64 if either side is f64, else in f32; i32 is cut
+// towards zero.
 struct AffineArgs {
   Tensor x, y;
   float alpha = 1.0f, beta = 0.0f;
@@ -150,7 +151,8 @@ struct RandomSite {
 };
 
 // y (+)= x * keep / (1 - rate), keep = random_word(seed, stream, i % period) >= drop_threshold(rate).
-// period < size repeats the mask over the leading axis (variational dropout). Its gradient is itself.
+// 0 <= rate < 1. A period below the size repeats the mask over the leading axis (variational dropout).
+// Its gradient is itself.
 struct DropoutArgs {
   Tensor x, y;
   float rate = 0.0f;
@@ -316,7 +318,7 @@ struct RecurrentArgs {
   Tensor initial_state, initial_memory;  // [B,H]
   Tensor lengths;                        // i32 [B] (may be absent)
   Tensor states, memories;               // [T+1,B,H]
-  Tensor saved;                          // [T,B,saved*H]; may be absent when there will be no backward
+  Tensor saved;  // [T,B,saved*H], unset past a length; may be absent when there will be no backward
   bool reverse = false;
   Precision precision = Precision::kF32;
 };
@@ -340,7 +342,7 @@ struct Window {
   int64_t pad_y = 0, pad_x = 0;
 };
 
-// x [B,Y,X,C], weight [O,height,width,C], bias [O], y [B,Y',X',O]; zero padding.
+// x [B,Y,X,C], weight [O,height,width,C], bias [O] (may be absent), y [B,Y',X',O]; zero padding.
 struct Conv2dArgs {
   Tensor x, weight, bias, y;
   Window window;
@@ -375,6 +377,7 @@ struct SquaredNormArgs {
 // when max_norm is 0. Last, grad is set to zero, ready for the next step.
 // `rate` [3] holds the learning rate and, for Adam, 1 - beta1^t and 1 - beta2^t; it and squared_norm [1]
 // are tensors so that a captured step can be replayed with other values.
+// g += decay param; velocity = momentum velocity + g; param -= rate velocity.
 struct SgdArgs {
   Tensor param, grad, velocity;  // velocity may be absent: momentum 0
   Tensor rate, squared_norm;
