@@ -1,0 +1,49 @@
+# The short way in. `make test` and `make demo` do everything on a fresh Debian 12: install what is
+# missing, configure, build, run. Everything else is a CMake preset (see CMakePresets.json).
+
+JOBS ?= $(shell nproc)
+
+.PHONY: help test demo asan tsan bench format tidy packages clean
+
+help:
+	@echo "make test     build everything and run the tests"
+	@echo "make demo     build and watch attention learn to look things up"
+	@echo "make asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make tsan     the tests under ThreadSanitizer"
+	@echo "make bench    build and run the benchmarks (minutes; BENCH=--quick for a look)"
+	@echo "make format   rewrite the sources in the project's format"
+	@echo "make tidy     clang-tidy over the sources"
+	@echo "make clean    remove the build folder"
+
+packages:
+	@tools/install-packages
+
+test asan tsan: packages
+	cmake --preset $(subst test,dev,$@)
+	cmake --build --preset $(subst test,dev,$@) -j $(JOBS)
+	ctest --preset $(subst test,dev,$@) -j $(JOBS)
+
+demo: packages
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) --target lookup
+	@build/release/examples/lookup
+
+bench: packages
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+	build/release/bench/gemm $(BENCH)
+	build/release/bench/attention $(BENCH)
+	build/release/bench/recurrent $(BENCH)
+
+SOURCES = $(shell git ls-files '*.h' '*.cpp')
+
+format:
+	clang-format -i $(SOURCES)
+
+tidy: packages
+	cmake --preset dev
+	cmake --build --preset dev -j $(JOBS)
+	run-clang-tidy -quiet -p build/dev -j $(JOBS) '^$(CURDIR)/(src|examples|bench|tests)/'
+
+clean:
+	rm -rf build
