@@ -39,17 +39,18 @@ Var reduce(ReduceOp op, const Var& x, Extent over, const Shape& result) {
   });
 }
 
+Var reduce(ReduceOp op, const Var& x, int axis) {
+  const Extent over = extent(x.shape(), axis);
+  return reduce(op, x, over, x.shape().without(axis));
+}
+
 }  // namespace
 
 Var sum(const Var& x) { return reduce(ReduceOp::kSum, x, {1, x.size(), 1}, {1}); }
 Var mean(const Var& x) { return reduce(ReduceOp::kMean, x, {1, x.size(), 1}, {1}); }
-Var sum(const Var& x, int axis) { return reduce(ReduceOp::kSum, x, extent(x.shape(), axis), x.shape().without(axis)); }
-Var mean(const Var& x, int axis) {
-  return reduce(ReduceOp::kMean, x, extent(x.shape(), axis), x.shape().without(axis));
-}
-Var maximum(const Var& x, int axis) {
-  return reduce(ReduceOp::kMaximum, x, extent(x.shape(), axis), x.shape().without(axis));
-}
+Var sum(const Var& x, int axis) { return reduce(ReduceOp::kSum, x, axis); }
+Var mean(const Var& x, int axis) { return reduce(ReduceOp::kMean, x, axis); }
+Var maximum(const Var& x, int axis) { return reduce(ReduceOp::kMaximum, x, axis); }
 
 Tensor argmax(const Tensor& x, int axis) {
   Expect("argmax", "x", x).elements();

@@ -1,0 +1,118 @@
+#include "autograd/tape.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/profile.h"
+#include "ops/ops.h"
+#include "support.h"
+
+namespace fovea {
+namespace {
+
+const Device kReference = Device::reference();
+
+Tensor doubles(const std::vector<double>& x, const Shape& shape) { return from_host(x, shape, kReference); }
+
+struct Leaf {
+  Tensor value;
+  Gradient gradient;
+  explicit Leaf(const Tensor& x) : value(x), gradient(x) { gradient.leaf = true; }
+  Var var() { return Var(value, &gradient); }
+};
+
+int64_t calls(const KernelProfile& profile, std::string_view name) {
+  for (const auto& entry : profile.entries()) {
+    if (entry.name == name) return entry.calls;
+  }
+  return 0;
+}
+
+TEST(Tape, AddsUpWhatComesFromSeveralUses) {
+  Leaf x(doubles({2, 3}, {2}));
+  Tape tape(kReference);
+  tape.reset();
+  {
+    const Recording recording(tape);
+    const Var y = x.var() * x.var() + x.var();
+    tape.backward(sum(y));
+  }
+  EXPECT_EQ(to_host<double>(x.gradient.tensor()), (std::vector<double>{5, 7}));
+}
+
+TEST(Tape, RecordsNothingWhenNobodyRecords) {
+  Leaf x(doubles({2, 3}, {2}));
+  EXPECT_FALSE((x.var() * x.var()).needs_grad());
+  EXPECT_FALSE(x.var()[0].needs_grad());
+}
+
+TEST(Tape, ConstantsHaveNoGradient) {
+  Tape tape(kReference);
+  tape.reset();
+  const Recording recording(tape);
+  const Var y = sum(Var(doubles({1, 2}, {2})));
+  EXPECT_FALSE(y.needs_grad());
+  EXPECT_ERROR(tape.backward(y), "backward: expected a loss that was recorded, got a constant");
+}
+
+TEST(Tape, WantsALossOfOneElement) {
+  Leaf x(doubles({2, 3}, {2}));
+  Tape tape(kReference);
+  tape.reset();
+  const Recording recording(tape);
+  EXPECT_ERROR(tape.backward(tanh(x.var())), "backward: expected a loss of one element, got [2]");
+}
+
+TEST(Tape, GradientsOfPartsLieInTheWhole) {
+  Leaf x(doubles({1, 2, 3, 4, 5, 6}, {3, 2}));
+  Tape tape(kReference);
+  tape.reset();
+  const Recording recording(tape);
+  const Var tail = x.var().slice(1, 3);
+  tape.backward(sum(tail[1] * x.var()[0]) + sum(tail.reshape({4}).slice(0, 1)));
+  EXPECT_EQ(to_host<double>(x.gradient.tensor()), (std::vector<double>{5, 6, 1, 0, 1, 2}));
+}
+
+// The mechanism every recurrent decoder relies on: T uses of a weight cost one product, not T.
+TEST(Tape, AWeightUsedAtEveryStepCostsOneProduct) {
+  constexpr int64_t kSteps = 6;
+  Leaf weight(doubles(std::vector<double>(9, 0.1), {3, 3})), bias(doubles({0.1, 0.2, 0.3}, {3}));
+  Leaf x(doubles(std::vector<double>(6, 0.5), {2, 3}));
+  Tape tape(kReference);
+  tape.reset();
+  const Recording recording(tape);
+  Var h = x.var();
+  for (int64_t t = 0; t < kSteps; ++t) h = tanh(linear(h, weight.var(), bias.var()));
+  const Var loss = sum(h);
+  const KernelProfile profile(kReference);
+  tape.backward(loss);
+  EXPECT_EQ(calls(profile, "matmul"), kSteps + 1);  // one a step for dh, one for the weight
+  EXPECT_EQ(calls(profile, "reduce"), 1);           // one for the bias
+}
+
+TEST(Tape, DropoutDrawsAnewEachStepAndTheSameAgain) {
+  const Tensor ones = doubles(std::vector<double>(64, 1.0), {64});
+  const auto draw = [&](uint64_t seed, int64_t step) {
+    Tape tape(kReference, seed);
+    tape.set_step(step - 1);
+    tape.reset();
+    const Recording recording(tape);
+    Leaf x(ones);
+    return to_host<double>(dropout(x.var(), 0.5f).value());
+  };
+  EXPECT_EQ(draw(1, 1), draw(1, 1));
+  EXPECT_NE(draw(1, 1), draw(1, 2));
+  EXPECT_NE(draw(1, 1), draw(2, 1));
+}
+
+TEST(Tape, DropsOnlyInTraining) {
+  Leaf x(doubles(std::vector<double>(64, 1.0), {64}));
+  EXPECT_EQ(dropout(x.var(), 0.5f).value().raw(), x.value.raw());
+  Tape tape(kReference);
+  tape.reset();
+  tape.set_training(false);
+  const Recording recording(tape);
+  EXPECT_EQ(dropout(x.var(), 0.5f).value().raw(), x.value.raw());
+}
+
+}  // namespace
+}  // namespace fovea

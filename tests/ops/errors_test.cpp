@@ -1,0 +1,123 @@
+// Every op refuses a wrong shape, dtype or device with a sentence that says what it expected and got.
+#include <gtest/gtest.h>
+
+#include "ops/ops.h"
+#include "support.h"
+
+namespace fovea {
+namespace {
+
+Var f32(const Shape& shape) { return zeros(shape, DType::kF32, Device::cpu()); }
+Var f64(const Shape& shape) { return zeros(shape, DType::kF64, Device::reference()); }
+Tensor i32(const Shape& shape) { return zeros(shape, DType::kI32, Device::cpu()); }
+
+TEST(OpErrors, Linear) {
+  EXPECT_ERROR(linear(f32({2, 3}), f32({4, 5})), "linear: expected x with 5 columns for the weight [4,5], got [2,3]");
+  EXPECT_ERROR(linear(f32({2, 3}), f32({4, 3}), f32({3})), "linear: expected the bias of shape [4], got [3]");
+  EXPECT_ERROR(linear(f32({2, 3}), f64({4, 3})), "linear: expected the weight of f32, got f64");
+  EXPECT_ERROR(linear({}, f32({4, 3})), "linear: expected x, got none");
+  EXPECT_ERROR(linear(i32({2, 3}), f32({4, 3})), "linear: expected x of f32, bf16 or f64, got i32");
+  const Var elsewhere = zeros({4, 3}, DType::kF32, Device::reference());
+  EXPECT_ERROR(linear(f32({2, 3}), elsewhere), "linear: expected the weight on cpu, got it on reference");
+}
+
+TEST(OpErrors, Matmul) {
+  EXPECT_ERROR(matmul(f32({2, 3}), f32({2, 3})), "matmul: expected b to fit a [2,3], got [2,3]");
+  EXPECT_ERROR(matmul(f32({2, 3}), f32({3, 2}), {.b = true}),
+               "matmul: expected b to fit a [2,3], got [3,2] transposed");
+  EXPECT_ERROR(matmul(f32({2, 3}), f32({5, 3, 2})), "matmul: expected b with 2 axes, got [5,3,2]");
+  EXPECT_ERROR(matmul(f32({4, 2, 3}), f32({5, 3, 2})), "matmul: expected b to fit a [4,2,3], got [5,3,2]");
+}
+
+TEST(OpErrors, Elementwise) {
+  EXPECT_ERROR(f32({2, 3}) + f32({2}), "binary: expected b to spread over a [2,3], got [2]");
+  EXPECT_ERROR(f32({2, 3}) * f64({3}), "binary: expected b of f32, got f64");
+  EXPECT_ERROR(tanh(i32({2})), "unary: expected x of f32, bf16 or f64, got i32");
+  EXPECT_ERROR(affine(i32({2}), 2.0f), "affine: expected x of f32, bf16 or f64, got i32");
+  EXPECT_ERROR(cast({}, DType::kF32), "cast: expected x, got none");
+}
+
+TEST(OpErrors, ReduceAndMove) {
+  EXPECT_ERROR(sum(f32({2, 3}), 2), "reduce: expected an axis of [2,3], got 2");
+  EXPECT_ERROR(argmax(i32({2}), 0), "argmax: expected x of f32, bf16 or f64, got i32");
+  EXPECT_ERROR(concat({f32({2, 3}), f32({3, 3})}, 1),
+               "concat: expected parts that differ from [2,3] in axis 1 alone, got [3,3]");
+  EXPECT_ERROR(concat(std::span<const Var>(), 0), "concat: expected at least one part, got none");
+  EXPECT_ERROR(concat({f32({2}), f64({2})}, 0), "concat: expected every part of f32, got f64");
+  const Var parts[] = {f32({2}), f32({3})};
+  EXPECT_ERROR(stack(parts), "stack: expected every part of shape [2], got [3]");
+  EXPECT_ERROR(columns(f32({2, 3}), 1, 4), "columns: expected a range within 0..3, got 1..4");
+  EXPECT_ERROR(f32({3}).slice(2, 5), "slice: expected a range within 0..3, got 2..5");
+}
+
+TEST(OpErrors, Embedding) {
+  const Tensor ids = from_host(std::vector<int32_t>{0, 7}, {2}, Device::cpu());
+  EXPECT_ERROR(embedding(f32({7, 2}), ids), "embedding: expected ids below 7, got 7 at 1");
+  EXPECT_ERROR(embedding(f32({7, 2}), f32({2}).value()), "embedding: expected ids of i32, got f32");
+  EXPECT_ERROR(embedding(f32({7}), ids), "embedding: expected the table with 2 axes, got [7]");
+}
+
+TEST(OpErrors, DropoutAndNorms) {
+  EXPECT_ERROR(dropout(f32({2}), 1.0f), "dropout: expected a rate in [0,1), got 1");
+  EXPECT_ERROR(layer_norm(f32({2, 3}), f32({2}), f32({3})), "layer_norm: expected gamma of shape [3], got [2]");
+  EXPECT_ERROR(normalize(f32({})), "normalize: expected x with 1 to 6 axes, got []");
+}
+
+TEST(OpErrors, SoftmaxAndLosses) {
+  EXPECT_ERROR(softmax(f32({2, 3, 4}), {.lengths = i32({3})}), "softmax: expected lengths of shape [2], got [3]");
+  EXPECT_ERROR(sparsemax(f32({2, 3, 4}), {.bias = f32({2, 2, 3, 4}).value()}),
+               "sparsemax: expected a mask bias that spreads over [2,1,3,4], got [2,2,3,4]");
+  EXPECT_ERROR(log_softmax(f32({2, 3, 4}), {.lengths = f32({2}).value()}),
+               "log_softmax: expected lengths of i32, got f32");
+  EXPECT_ERROR(cross_entropy(f32({2, 3}), i32({3})), "cross_entropy: expected targets of shape [2], got [3]");
+  const Tensor targets = from_host(std::vector<int32_t>{0, 3}, {2}, Device::cpu());
+  EXPECT_ERROR(cross_entropy(f32({2, 3}), targets), "cross_entropy: expected targets below 3 or -1, got 3 at 1");
+  EXPECT_ERROR(cross_entropy(f32({2, 3}), i32({2}), 1.5f), "cross_entropy: expected a smoothing in [0,1), got 1.5");
+}
+
+TEST(OpErrors, Attention) {
+  EXPECT_ERROR(dot_score(f32({4, 2, 6}), f32({5, 3, 6})),
+               "dot_score: expected keys for 2 sentences like the query [4,2,6], got [5,3,6]");
+  EXPECT_ERROR(dot_score(f32({4, 2, 6}), f32({5, 2, 6}), 4),
+               "dot_score: expected a number of heads that divides 6, got 4");
+  EXPECT_ERROR(dot_score(f32({4, 2, 6}), f32({5, 2, 4})), "dot_score: expected keys of depth 6, got [5,2,4]");
+  EXPECT_ERROR(additive_score(f32({4, 2, 6}), f32({5, 2, 6}), f32({5})),
+               "additive_score: expected v of shape [6], got [5]");
+  EXPECT_ERROR(mix(f32({2, 1, 4, 5}), f32({6, 2, 3})),
+               "mix: expected values [5,2,D] for the weights [2,1,4,5], got [6,2,3]");
+  EXPECT_ERROR(dot_attention(f32({4, 2, 6}), f32({5, 2, 6}), f32({4, 2, 6})), "dot_attention: expected values [5,2,D]");
+  EXPECT_ERROR(dot_attention(f32({4, 2, 6}), f32({5, 2, 6}), f32({5, 2, 6}), {.dropout = -0.1f}),
+               "dot_attention: expected a dropout in [0,1), got -0.1");
+  EXPECT_ERROR(gaussian_window(f32({2, 1, 4, 5}), f32({4, 2, 1}), 0.0f),
+               "gaussian_window: expected a sigma above 0, got 0");
+  EXPECT_ERROR(gaussian_window(f32({2, 1, 4, 5}), f32({4, 2}), 1.0f),
+               "gaussian_window: expected the center of shape [4,2,1], got [4,2]");
+}
+
+TEST(OpErrors, Recurrence) {
+  EXPECT_ERROR(cell(Cell::kGru, f32({2, 9}), f32({2, 8}), {f32({2, 3}), {}}),
+               "cell: expected the state's gates of shape [2,9], got [2,8]");
+  EXPECT_ERROR(cell(Cell::kLstm, f32({2, 12}), f32({2, 12}), {f32({2, 3}), {}}), "cell: expected the memory, got none");
+  EXPECT_ERROR(recurrent(f32({4, 2, 9}), {.cell = Cell::kGru, .weight = f32({9, 4})}),
+               "recurrent: expected the weight of shape [12,4], got [9,4]");
+  EXPECT_ERROR(recurrent(f32({4, 2, 8}), {.cell = Cell::kGru, .weight = f32({9, 3})}),
+               "recurrent: expected the input's gates of shape [4,2,9], got [4,2,8]");
+  EXPECT_ERROR(recurrent(f32({4, 2, 9}), {.cell = Cell::kGru, .weight = f32({9, 3}), .lengths = i32({4})}),
+               "recurrent: expected lengths of shape [2], got [4]");
+}
+
+TEST(OpErrors, Images) {
+  EXPECT_ERROR(conv2d(f32({1, 4, 4, 3}), f32({5, 3, 3, 2}), {}, {.height = 3, .width = 3}),
+               "conv2d: expected the weight of shape [5,3,3,3], got [5,3,3,2]");
+  EXPECT_ERROR(pool2d(PoolOp::kMaximum, f32({1, 2, 2, 3}), {.height = 3, .width = 1}),
+               "pool2d: expected an image of at least 3 with padding 0, got 2");
+  EXPECT_ERROR(pool2d(PoolOp::kMaximum, f32({1, 2, 2, 3}), {.height = 1, .width = 1, .pad_y = 1}),
+               "pool2d: expected a window and stride above 0 and a padding below the window, got 1, 1 and 1");
+}
+
+TEST(OpErrors, DevicesThisBuildLacks) {
+  EXPECT_ERROR(kernels(Device::cuda()), "kernels: expected a device this build has, got cuda:0");
+}
+
+}  // namespace
+}  // namespace fovea
