@@ -6,18 +6,6 @@
   void fovea::cpu::name(Stream& stream, const Args& args) { reference::name(stream, args); }
 
 FOVEA_FALLBACK(matmul, MatmulArgs)
-FOVEA_FALLBACK(affine, AffineArgs)
-FOVEA_FALLBACK(unary, UnaryArgs)
-FOVEA_FALLBACK(unary_grad, UnaryGradArgs)
-FOVEA_FALLBACK(binary, BinaryArgs)
-FOVEA_FALLBACK(binary_grad, BinaryGradArgs)
-FOVEA_FALLBACK(reduce, ReduceArgs)
-FOVEA_FALLBACK(reduce_grad, ReduceGradArgs)
-FOVEA_FALLBACK(concat, ConcatArgs)
-FOVEA_FALLBACK(split, SplitArgs)
-FOVEA_FALLBACK(embedding, EmbeddingArgs)
-FOVEA_FALLBACK(embedding_grad, EmbeddingGradArgs)
-FOVEA_FALLBACK(dropout, DropoutArgs)
 FOVEA_FALLBACK(layer_norm, LayerNormArgs)
 FOVEA_FALLBACK(layer_norm_grad, LayerNormGradArgs)
 FOVEA_FALLBACK(normalize, NormalizeArgs)

@@ -8,10 +8,13 @@
 //   HWY_BEFORE_NAMESPACE();
 //   namespace fovea::cpu::HWY_NAMESPACE { ... }  // the code, seen once for every set
 //   HWY_AFTER_NAMESPACE();
-//   #if HWY_ONCE                         // HWY_EXPORT and HWY_DYNAMIC_DISPATCH, in fovea::cpu
+//   #if HWY_ONCE
+//   namespace fovea::cpu { FOVEA_DISPATCH(softmax, SoftmaxArgs) }
+//   #endif
 //
 // Inside, functions of other headers that take registers must be defined between BEFORE and AFTER too:
-// a function has the instruction set of the place where it is written, not where it is called.
+// a function has the instruction set of the place where it is written, not where it is called. A header of
+// such functions includes this one before the lines that let it be seen once for every set.
 #ifndef HWY_DISABLED_TARGETS
 // On x86 the baseline, SSE4, AVX2 and AVX-512 remain; a register has a fixed size, which rules out SVE.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
@@ -26,6 +29,13 @@
 #include <type_traits>
 
 #include "tensor/dtype.h"
+
+// The kernel `name` of the table runs the one of its namespace for the best instruction set there is.
+#ifndef FOVEA_DISPATCH
+#define FOVEA_DISPATCH(name, Args) \
+  HWY_EXPORT(name);                \
+  void name(Stream&, const Args& args) { HWY_DYNAMIC_DISPATCH(name)(args); }
+#endif
 
 // Seen once for every instruction set.
 #if defined(FOVEA_KERNELS_CPU_SIMD_H_) == defined(HWY_TARGET_TOGGLE)
@@ -148,13 +158,14 @@ template <class T> HWY_INLINE void store(Floats a, T* p, FirstLanes lanes) {
   }
 }
 
-// Calls body(i, lanes) for the registers of a row of n elements: i = 0, kLanes, ... with AllLanes, then
-// once with FirstLanes where some are left.
-template <class Body> HWY_INLINE void each_register(int64_t n, Body&& body) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) body(i, AllLanes{});
-  if (i < n) body(i, FirstLanes{n - i});
+// Calls body(i, lanes) for the registers of the elements [begin, end) of a row: i = begin, begin + kLanes, ...
+// with AllLanes, then once with FirstLanes where some are left.
+template <class Body> HWY_INLINE void each_register(int64_t begin, int64_t end, Body&& body) {
+  int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) body(i, AllLanes{});
+  if (i < end) body(i, FirstLanes{end - i});
 }
+template <class Body> HWY_INLINE void each_register(int64_t n, Body&& body) { each_register(0, n, body); }
 
 }  // namespace fovea::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

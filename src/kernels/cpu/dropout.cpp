@@ -1,0 +1,39 @@
+// Dropout (Srivastava et al. 2014), its mask drawn anew from the counter wherever it is needed.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/dropout.cpp"
+#include "kernels/cpu/blocks.h"
+#include "kernels/cpu/functions.h"
+#include "kernels/cpu/random_simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fovea::cpu::HWY_NAMESPACE {
+
+static_assert(kBlock % kWords == 0);
+
+void dropout(const DropoutArgs& args) {
+  const int64_t size = args.x.size(), period = args.period > 0 ? args.period : std::max<int64_t>(1, size);
+  const DropoutFactors drawn(args.rate, args.random);
+  with_type_of(args.x, [&]<class T>(T) {
+    each_block(size / period, period, [&](int64_t row, int64_t begin, int64_t end) {
+      const T* x = args.x.data<T>() + row * period;
+      T* y = args.y.data<T>() + row * period;
+      float factors[kWords];
+      for (int64_t first = begin; first < end; first += kWords) {
+        drawn.get(static_cast<uint64_t>(first) / 4, factors);
+        each_register(first, std::min(end, first + kWords), [&](int64_t i, auto lanes) {
+          const Floats kept = load(x + i, lanes) * load(factors + (i - first));
+          store(args.accumulate ? load(y + i, lanes) + kept : kept, y + i, lanes);
+        });
+      }
+    });
+  });
+}
+
+}  // namespace fovea::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace fovea::cpu {
+FOVEA_DISPATCH(dropout, DropoutArgs)
+}  // namespace fovea::cpu
+#endif
