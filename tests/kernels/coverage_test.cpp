@@ -2,6 +2,8 @@
 // covers is not believed but counted.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "kernels/cases.h"
@@ -51,6 +53,37 @@ TEST_P(CoverageTest, EveryKernelIsCalledByTheCasesThatClaimIt) {
 
 INSTANTIATE_TEST_SUITE_P(Backends, CoverageTest, ::testing::Values(Device::reference(), Device::cpu()),
                          [](const auto& test) { return fmt::format("{}", test.param); });
+
+template <class Args> void do_nothing(Stream&, const Args&) {}
+
+// The check itself can fail: with any one gradient kernel left out, some case that claims it notices.
+TEST(Coverage, AMissingGradientIsNoticed) {
+  const Setting setting{Device::reference(), DType::kF64};
+  const auto noticed = [&](const std::string& name, const KernelTable& broken) {
+    for (const Case& c : cases()) {
+      if (std::find(c.covers.begin(), c.covers.end(), name) == c.covers.end()) continue;
+      const auto inputs = input_values(c, DType::kF64);
+      const Outcome right = run_case(c, setting, inputs);
+      replace_kernels(Device::reference(), &broken);
+      const Outcome wrong = run_case(c, setting, inputs);
+      replace_kernels(Device::reference(), nullptr);
+      for (size_t i = 0; i < right.gradients.size(); ++i) {
+        for (size_t j = 0; j < right.gradients[i].size(); ++j) {
+          if (!(std::abs(right.gradients[i][j] - wrong.gradients[i][j]) < 1e-3)) return true;
+        }
+      }
+    }
+    return false;
+  };
+#define FOVEA_LEAVE_OUT(name, Args)                    \
+  if (std::string_view(#name).ends_with("_grad")) {    \
+    KernelTable broken = kernels(Device::reference()); \
+    broken.name = do_nothing<Args>;                    \
+    EXPECT_TRUE(noticed(#name, broken)) << #name;      \
+  }
+  FOVEA_KERNELS(FOVEA_LEAVE_OUT)
+#undef FOVEA_LEAVE_OUT
+}
 
 }  // namespace
 }  // namespace fovea::testing

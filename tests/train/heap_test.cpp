@@ -16,7 +16,7 @@ namespace {
 std::atomic<int64_t> allocations{0};
 
 void* counted(size_t bytes, size_t alignment) {
-  if (!fovea::cpu::inside_onednn()) allocations.fetch_add(1);
+  if (!(fovea::cpu::onednn_depth() > 0)) allocations.fetch_add(1);
   void* data = alignment > alignof(std::max_align_t)
                    ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
                    : std::malloc(bytes);
