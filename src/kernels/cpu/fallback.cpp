@@ -5,7 +5,6 @@
 #define FOVEA_FALLBACK(name, Args) \
   void fovea::cpu::name(Stream& stream, const Args& args) { reference::name(stream, args); }
 
-FOVEA_FALLBACK(matmul, MatmulArgs)
 FOVEA_FALLBACK(layer_norm, LayerNormArgs)
 FOVEA_FALLBACK(layer_norm_grad, LayerNormGradArgs)
 FOVEA_FALLBACK(normalize, NormalizeArgs)

@@ -1,0 +1,15 @@
+// Matrices copied between f32 and bf16 (rounded to nearest even), on all threads.
+#pragma once
+
+#include "tensor/dtype.h"
+
+namespace fovea::cpu {
+
+struct MatrixSize {
+  int64_t rows = 0, columns = 0;
+  int64_t from_stride = 0, to_stride = 0;  // elements between rows
+};
+void convert(const bf16* from, float* to, const MatrixSize& size);
+void convert(const float* from, bf16* to, const MatrixSize& size);
+
+}  // namespace fovea::cpu
