@@ -1,4 +1,4 @@
-// Matrices copied between f32 and bf16 (rounded to nearest even), on all threads.
+// Copies between f32 and bf16 (rounded to nearest even), and sums, on all threads.
 #pragma once
 
 #include "tensor/dtype.h"
@@ -11,5 +11,9 @@ struct MatrixSize {
 };
 void convert(const bf16* from, float* to, const MatrixSize& size);
 void convert(const float* from, bf16* to, const MatrixSize& size);
+
+// to += from
+void add(const float* from, float* to, int64_t count);
+void add(const float* from, bf16* to, int64_t count);
 
 }  // namespace fovea::cpu

@@ -56,8 +56,10 @@ dnnl::engine& onednn_engine() {
   return engine;
 }
 
-Prepared::Prepared(const dnnl::primitive_desc& desc, const Arguments& arguments)
-    : primitive_(desc), implementation_(desc.impl_info_str()), scratchpad_bytes_(desc.scratchpad_desc().get_size()) {
+Prepared::Prepared(const dnnl::primitive_desc_base& desc, const Arguments& arguments)
+    : primitive_(desc.get()),
+      implementation_(desc.impl_info_str()),
+      scratchpad_bytes_(desc.scratchpad_desc().get_size()) {
   const auto add = [&](int id, const memory::desc& of) {
     memories_.emplace_back(of, onednn_engine(), nullptr);
     arguments_.push_back({id, memories_.back().get()});

@@ -75,10 +75,12 @@ using Arguments = std::vector<Argument>;
 // A primitive with the memory objects it is run on. Not to be shared between threads.
 class Prepared {
  public:
-  Prepared(const dnnl::primitive_desc& desc, const Arguments& arguments);
+  Prepared(const dnnl::primitive_desc_base& desc, const Arguments& arguments);
 
   // Whether the implementation's name begins so.
   bool implemented_by(std::string_view name) const { return implementation_.starts_with(name); }
+
+  dnnl::memory::desc desc(size_t argument) const { return memories_[argument].get_desc(); }
 
   // Arguments by their place in the list. A packed memory is passed as it is: giving its address to
   // another would have oneDNN write its padding anew each time.
