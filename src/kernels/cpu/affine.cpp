@@ -8,6 +8,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
+namespace {
 
 template <class Y> void fill(const AffineArgs& args) {
   Y* y = args.y.data<Y>();
@@ -38,6 +39,7 @@ void affine_floats(const AffineArgs& args) {
   });
 }
 
+}  // namespace
 }  // namespace fovea::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -9,6 +9,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
+namespace {
 
 namespace pointwise {
 #include "kernels/pointwise_functions.h"
@@ -107,6 +108,7 @@ void binary_grad(const BinaryGradArgs& args) {
   });
 }
 
+}  // namespace
 }  // namespace fovea::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

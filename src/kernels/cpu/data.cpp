@@ -9,6 +9,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
+namespace {
 
 // n elements of `to` from element `to_at` become, or grow by, those of `from`.
 struct Move {
@@ -95,6 +96,7 @@ void embedding_grad(const EmbeddingGradArgs& args) {
   });
 }
 
+}  // namespace
 }  // namespace fovea::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -7,6 +7,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
+namespace {
 
 static_assert(kBlock % kWords == 0);
 
@@ -29,6 +30,7 @@ void dropout(const DropoutArgs& args) {
   });
 }
 
+}  // namespace
 }  // namespace fovea::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

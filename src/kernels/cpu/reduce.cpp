@@ -8,15 +8,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
-
-using Ints = hn::Vec<IntTag>;
-
-HWY_INLINE void store(Ints a, int32_t* p, AllLanes) { hn::StoreU(a, IntTag(), p); }
-HWY_INLINE void store(Ints a, int32_t* p, FirstLanes lanes) {
-  int32_t whole[kLanes];
-  hn::StoreU(a, IntTag(), whole);
-  std::memcpy(p, whole, static_cast<size_t>(lanes.n) * sizeof(int32_t));
-}
+namespace {
 
 // y (+)= sum or mean. X is the type of x, Y of y.
 template <class X, class Y> void sum_or_mean(const ReduceArgs& args) {
@@ -141,6 +133,7 @@ void reduce_grad(const ReduceGradArgs& args) {
   with_type_of(args.dy, [&]<class T>(T) { args.op == ReduceOp::kMaximum ? add_at_maximum<T>(args) : spread<T>(args); });
 }
 
+}  // namespace
 }  // namespace fovea::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -6,7 +6,7 @@
 //   #include "kernels/cpu/simd.h"        // and simd_math.h where it is needed
 //
 //   HWY_BEFORE_NAMESPACE();
-//   namespace fovea::cpu::HWY_NAMESPACE { ... }  // the code, seen once for every set
+//   namespace fovea::cpu::HWY_NAMESPACE { namespace { ... } }  // seen once for every set
 //   HWY_AFTER_NAMESPACE();
 //   #if HWY_ONCE
 //   namespace fovea::cpu { FOVEA_DISPATCH(softmax, SoftmaxArgs) }
@@ -129,6 +129,14 @@ HWY_INLINE Floats load(const bf16* p, AllLanes = {}) {
 HWY_INLINE void store(Floats a, float* p, AllLanes = {}) { hn::StoreU(a.v, FloatTag(), p); }
 HWY_INLINE void store(Floats a, bf16* p, AllLanes = {}) {
   hn::StoreU(to_half(a), HalfTag(), reinterpret_cast<uint16_t*>(p));
+}
+
+using Ints = hn::Vec<IntTag>;
+HWY_INLINE void store(Ints a, int32_t* p, AllLanes = {}) { hn::StoreU(a, IntTag(), p); }
+HWY_INLINE void store(Ints a, int32_t* p, FirstLanes lanes) {
+  int32_t whole[kLanes];
+  hn::StoreU(a, IntTag(), whole);
+  std::memcpy(p, whole, static_cast<size_t>(lanes.n) * sizeof(int32_t));
 }
 
 // The first n elements; the other lanes are 0 and their memory is not touched. Elsewhere than on AVX-512

@@ -7,6 +7,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
+namespace {
 
 namespace pointwise {
 #include "kernels/pointwise_functions.h"
@@ -40,6 +41,7 @@ void unary_grad(const UnaryGradArgs& args) {
   });
 }
 
+}  // namespace
 }  // namespace fovea::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -1,0 +1,129 @@
+// Pooling of images [B,Y,X,C], on registers of channels.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/pool.cpp"
+#include <cmath>
+
+#include "kernels/cpu/blocks.h"
+#include "kernels/cpu/functions.h"
+#include "kernels/cpu/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fovea::cpu::HWY_NAMESPACE {
+namespace {
+
+// The cells of one output's window that lie inside the image.
+struct Cells {
+  int64_t top, bottom, left, right;
+
+  Cells(const Window& window, const Tensor& image, int64_t oy, int64_t ox) {
+    const int64_t y = oy * window.stride_y - window.pad_y, x = ox * window.stride_x - window.pad_x;
+    top = std::max<int64_t>(0, y), bottom = std::min(image.dim(1), y + window.height);
+    left = std::max<int64_t>(0, x), right = std::min(image.dim(2), x + window.width);
+  }
+  int64_t count() const { return std::max<int64_t>(0, bottom - top) * std::max<int64_t>(0, right - left); }
+};
+
+// Calls body(first element of the cell) for each cell of image b.
+template <class Body> HWY_INLINE void each_cell(const Cells& cells, const Tensor& image, int64_t b, Body&& body) {
+  for (int64_t y = cells.top; y < cells.bottom; ++y)
+    for (int64_t x = cells.left; x < cells.right; ++x) body(((b * image.dim(1) + y) * image.dim(2) + x) * image.dim(3));
+}
+
+// One output pixel of C channels.
+template <class T> void largest_of(const Pool2dArgs& args, const Cells& cells, int64_t b, int64_t out) {
+  const T* x = args.x.data<T>();
+  each_register(args.x.dim(3), [&](int64_t c, auto lanes) {
+    Floats most(-HUGE_VALF);
+    Ints where = hn::Set(IntTag(), -1);
+    each_cell(cells, args.x, b, [&](int64_t cell) {
+      const Floats v = load(x + cell + c, lanes);
+      const auto none = hn::RebindMask(FloatTag(), hn::Eq(where, hn::Set(IntTag(), -1)));
+      const auto taken = hn::Or(none, hn::Gt(v.v, most.v));
+      most = hn::IfThenElse(taken, v.v, most.v);
+      const Ints here = hn::Iota(IntTag(), static_cast<int32_t>(cell + c));
+      where = hn::IfThenElse(hn::RebindMask(IntTag(), taken), here, where);
+    });
+    store(most, args.y.data<T>() + out + c, lanes);
+    if (args.index) store(where, args.index.data<int32_t>() + out + c, lanes);
+  });
+}
+
+template <class T> void average_of(const Pool2dArgs& args, const Cells& cells, int64_t b, int64_t out) {
+  const T* x = args.x.data<T>();
+  const Floats scale(1.0f / static_cast<float>(std::max<int64_t>(1, cells.count())));
+  each_register(args.x.dim(3), [&](int64_t c, auto lanes) {
+    Floats total(0);
+    each_cell(cells, args.x, b, [&](int64_t cell) { total += load(x + cell + c, lanes); });
+    store(total * scale, args.y.data<T>() + out + c, lanes);
+  });
+}
+
+void pool2d(const Pool2dArgs& args) {
+  const int64_t height = args.y.dim(1), width = args.y.dim(2), channels = args.y.dim(3);
+  const int64_t work = width * channels * args.window.height * args.window.width;
+  with_type_of(args.x, [&]<class T>(T) {
+    each_row(args.y.dim(0) * height, work, [&](int64_t row) {
+      for (int64_t ox = 0; ox < width; ++ox) {
+        const Cells cells(args.window, args.x, row % height, ox);
+        const auto pool = args.op == PoolOp::kMaximum ? largest_of<T> : average_of<T>;
+        pool(args, cells, row / height, (row * width + ox) * channels);
+      }
+    });
+  });
+}
+
+// Channels [begin, end) of one output pixel.
+template <class T> void add_to_largest(const Pool2dGradArgs& args, int64_t out, int64_t begin, int64_t end) {
+  const T* dy = args.dy.data<T>() + out;
+  const int32_t* index = args.index.data<int32_t>() + out;
+  for (int64_t c = begin; c < end; ++c) {
+    if (index[c] < 0) continue;
+    T& to = args.dx.data<T>()[index[c]];
+    to = T(static_cast<float>(to) + static_cast<float>(dy[c]));
+  }
+}
+
+template <class T>
+void add_to_all(const Pool2dGradArgs& args, const Cells& cells, int64_t b, int64_t out, int64_t begin, int64_t end) {
+  const Floats scale(1.0f / static_cast<float>(std::max<int64_t>(1, cells.count())));
+  each_register(begin, end, [&](int64_t c, auto lanes) {
+    const Floats d = load(args.dy.data<T>() + out + c, lanes) * scale;
+    each_cell(cells, args.dx, b, [&](int64_t cell) {
+      T* to = args.dx.data<T>() + cell + c;
+      store(load(to, lanes) + d, to, lanes);
+    });
+  });
+}
+
+// Windows overlap, so threads share images and channels, not pixels.
+void pool2d_grad(const Pool2dGradArgs& args) {
+  if (!args.dx) return;
+  constexpr int64_t kChannels = 16;
+  const int64_t height = args.dy.dim(1), width = args.dy.dim(2), channels = args.dy.dim(3);
+  const int64_t across = divide_up(channels, kChannels);
+  with_type_of(args.dy, [&]<class T>(T) {
+    each_row(args.dy.dim(0) * across, height * width * kChannels, [&](int64_t unit) {
+      const int64_t b = unit / across, begin = unit % across * kChannels, end = std::min(channels, begin + kChannels);
+      for (int64_t oy = 0; oy < height; ++oy)
+        for (int64_t ox = 0; ox < width; ++ox) {
+          const int64_t out = ((b * height + oy) * width + ox) * channels;
+          if (args.op == PoolOp::kMaximum) {
+            add_to_largest<T>(args, out, begin, end);
+          } else {
+            add_to_all<T>(args, Cells(args.window, args.dx, oy, ox), b, out, begin, end);
+          }
+        }
+    });
+  });
+}
+
+}  // namespace
+}  // namespace fovea::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace fovea::cpu {
+FOVEA_DISPATCH(pool2d, Pool2dArgs)
+FOVEA_DISPATCH(pool2d_grad, Pool2dGradArgs)
+}  // namespace fovea::cpu
+#endif
