@@ -10,6 +10,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
+namespace {
 
 template <class From, class To> void convert_row(const From* from, To* to, int64_t count) {
   each_register(count, [&](int64_t i, auto lanes) { store(load(from + i, lanes), to + i, lanes); });
@@ -24,6 +25,7 @@ template <class T> void add_row(const float* from, T* to, int64_t count) {
 void add_f32(const float* from, float* to, int64_t count) { add_row(from, to, count); }
 void add_bf16(const float* from, bf16* to, int64_t count) { add_row(from, to, count); }
 
+}  // namespace
 }  // namespace fovea::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

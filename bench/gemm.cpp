@@ -1,0 +1,114 @@
+// Our bf16 product (rounding of the left factor included) against oneDNN's f32 one, both with packed
+// weights: y [m,n] = x [m,k] weight^T. Answers are checked against sums in double before they are timed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/random.h"
+#include "base/threads.h"
+#include "bench/harness.h"
+#include "kernels/cpu/gemm_bf16.h"
+#include "kernels/kernels.h"
+
+namespace {
+
+using namespace fovea;
+
+Tensor random_tensor(const Shape& shape, uint64_t seed) {
+  Random random(seed);
+  const Tensor x = empty(shape, DType::kF32, Device::cpu());
+  for (int64_t i = 0; i < x.size(); ++i) x.data<float>()[i] = static_cast<float>(random.uniform(-1, 1));
+  return x;
+}
+
+struct Problem {
+  int64_t m, n, k;
+  Tensor x, weight, y;
+
+  void multiply(Precision precision) const {
+    kernels(Device::cpu())
+        .matmul(stream(Device::cpu()), {.a = {.tensor = x, .row_stride = k},
+                                        .b = {.tensor = weight, .row_stride = k, .transposed = true, .weight = true},
+                                        .c = {.tensor = y, .row_stride = n},
+                                        .bias = {},
+                                        .m = m,
+                                        .n = n,
+                                        .k = k,
+                                        .precision = precision});
+  }
+
+  // The largest error of sampled elements as a share of the largest of them. `rounded`: against the sums
+  // of rounded factors, which leaves what the kernel itself adds.
+  double error(bool rounded) const {
+    const auto factor = [&](float value) { return rounded ? static_cast<float>(bf16(value)) : value; };
+    Random random(5);
+    double worst = 0, largest = 0;
+    for (int sample = 0; sample < 500; ++sample) {
+      const auto i = static_cast<int64_t>(random.below(static_cast<uint64_t>(m)));
+      const auto j = sample == 0 ? n - 1 : static_cast<int64_t>(random.below(static_cast<uint64_t>(n)));
+      double sum = 0;
+      for (int64_t l = 0; l < k; ++l) {
+        sum += static_cast<double>(factor(x.data<float>()[i * k + l])) * factor(weight.data<float>()[j * k + l]);
+      }
+      worst = std::max(worst, std::abs(sum - y.data<float>()[i * n + j]));
+      largest = std::max(largest, std::abs(sum));
+    }
+    return worst / largest;
+  }
+};
+
+double checked(const Problem& problem, Precision precision, bool rounds) {
+  problem.multiply(precision);
+  const double own = problem.error(rounds);
+  if (!(own < 1e-5)) {
+    bench::wrong(fmt::format("m {} n {} k {}: {} is off by {}", problem.m, problem.n, problem.k,
+                             precision == Precision::kBF16 ? "bf16" : "f32", own));
+  }
+  return problem.error(false);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::Options options = bench::parse(argc, argv, "bf16 products against f32 ones through oneDNN");
+  const bool rounds = cpu::bf16_kernel() != cpu::Bf16Kernel::kNone;
+  fmt::print("{}, bf16 kernel: {}\n", bench::processor_name(), cpu::name_of(cpu::bf16_kernel()));
+
+  using Sizes = std::vector<int64_t>;
+  const Sizes ms = options.quick ? Sizes{1, 64, 1600} : Sizes{1, 32, 64, 256, 1600, 4096};
+  const Sizes ns = options.quick ? Sizes{1536, 10000} : Sizes{512, 1536, 2048, 10000};
+  const Sizes ks = options.quick ? Sizes{512} : Sizes{256, 512, 1024};
+  const std::vector<int> thread_counts =
+      options.threads > 0 ? std::vector<int>{options.threads} : std::vector<int>{1, 2};
+
+  bench::Table table("products", {"threads", "m", "n", "k", "bf16 GF/s", "f32 GF/s", "speed-up", "spread %",
+                                  "bf16 error", "f32 error"});
+  bench::Table summary("speed-up of bf16", {"threads", "median m>=64", "least m>=32"});
+  std::vector<std::vector<double>> high(thread_counts.size()), some(thread_counts.size());
+  const Tensor results = empty({ms.back() * ns.back()}, DType::kF32, Device::cpu());
+  for (const int64_t k : ks) {
+    const Tensor rows = random_tensor({ms.back(), k}, 1), weights = random_tensor({ns.back(), k}, 2);
+    for (const int64_t n : ns) {
+      for (const int64_t m : ms) {
+        const Problem problem = {m, n, k, rows.slice(0, m), weights.slice(0, n), results.slice(0, m * n)};
+        for (size_t t = 0; t < thread_counts.size(); ++t) {
+          set_thread_count(thread_counts[t]);
+          const double f32_error = checked(problem, Precision::kF32, false);
+          const double bf16_error = checked(problem, Precision::kBF16, rounds);
+          const auto time = bench::measure(
+              options, {[&] { problem.multiply(Precision::kBF16); }, [&] { problem.multiply(Precision::kF32); }});
+          const double flops = 2e-9 * static_cast<double>(m * n * k), gain = bench::ratio(time[1], time[0]);
+          table.add(thread_counts[t], m, n, k, flops / time[0].median, flops / time[1].median, gain,
+                    100 * std::max(bench::spread(time[0]), bench::spread(time[1])), bf16_error, f32_error);
+          if (m >= 64) high[t].push_back(gain);
+          if (m >= 32) some[t].push_back(gain);
+        }
+      }
+    }
+  }
+  for (size_t t = 0; t < thread_counts.size(); ++t) {
+    summary.add(thread_counts[t], bench::median_of(high[t]), *std::min_element(some[t].begin(), some[t].end()));
+  }
+  bench::report(options, {&table, &summary});
+}
