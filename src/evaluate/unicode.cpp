@@ -1,0 +1,157 @@
+#include "evaluate/unicode.h"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include "evaluate/unicode_tables.h"
+
+namespace fovea::unicode {
+namespace {
+
+constexpr char32_t kReplacement = 0xFFFD;
+constexpr char32_t kCapitalSigma = 0x3A3, kSmallSigma = 0x3C3, kFinalSigma = 0x3C2;
+constexpr char32_t kCapitalDottedI = 0x130, kDotAbove = 0x307;
+
+template <class R> const R* find(std::span<const R> ranges, char32_t c) {
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), c,
+                                      [](char32_t code, const R& range) { return code < range.first; });
+  if (after == ranges.begin()) return nullptr;
+  const R& range = *std::prev(after);
+  return c <= range.last ? &range : nullptr;
+}
+
+char32_t lower(char32_t c) {
+  if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
+  const CaseRange* range = find(std::span<const CaseRange>(kLower), c);
+  if (!range || (c - range->first) % static_cast<char32_t>(range->step) != 0) return c;
+  return static_cast<char32_t>(static_cast<int32_t>(c) + range->shift);
+}
+
+bool is_cased(char32_t c) {
+  if (lower(c) != c) return true;
+  return std::any_of(std::begin(kLower), std::end(kLower), [c](const CaseRange& range) {
+    const auto upper = static_cast<char32_t>(static_cast<int32_t>(c) - range.shift);
+    return upper >= range.first && upper <= range.last && lower(upper) == c;
+  });
+}
+
+// What a word's case looks through: marks, apostrophes, points inside a word.
+bool is_case_ignorable(char32_t c) {
+  return c == '\'' || c == '.' || c == ':' || c == '^' || c == '`' || c == 0xA8 || c == 0xAD || c == 0xAF ||
+         c == 0xB4 || c == 0xB7 || c == 0xB8 || (c >= 0x2B0 && c <= 0x36F) || c == 0x387 || c == 0x2018 ||
+         c == 0x2019 || c == 0x2024 || c == 0x2027;
+}
+
+// A capital sigma that ends a word: after a letter with case, and not before one (Unicode 3.13, Final_Sigma).
+bool ends_word(std::u32string_view text, size_t sigma) {
+  size_t before = sigma;
+  while (before > 0 && is_case_ignorable(text[before - 1])) --before;
+  size_t after = sigma + 1;
+  while (after < text.size() && is_case_ignorable(text[after])) ++after;
+  return before > 0 && is_cased(text[before - 1]) && !(after < text.size() && is_cased(text[after]));
+}
+
+// The code point at `at` and its bytes; one byte and U+FFFD where that is not well-formed UTF-8.
+struct Decoded {
+  char32_t code;
+  size_t bytes;
+};
+
+Decoded decode_one(std::string_view utf8, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(utf8[at + i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || at + bytes > utf8.size()) return {kReplacement, 1};
+  char32_t code = lead & (0x7Fu >> bytes);
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {kReplacement, 1};
+    code = code << 6 | (byte(i) & 0x3Fu);
+  }
+  const bool overlong = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  if (overlong || surrogate || code > 0x10FFFF) return {kReplacement, 1};
+  return {code, bytes};
+}
+
+}  // namespace
+
+std::u32string decode(std::string_view utf8) {
+  std::u32string text;
+  text.reserve(utf8.size());
+  for (size_t at = 0; at < utf8.size();) {
+    const Decoded next = decode_one(utf8, at);
+    text += next.code;
+    at += next.bytes;
+  }
+  return text;
+}
+
+std::string encode(std::u32string_view text) {
+  std::string utf8;
+  utf8.reserve(text.size());
+  for (const char32_t c : text) {
+    const auto tail = [&](int shift) { utf8 += static_cast<char>(0x80 | (c >> shift & 0x3F)); };
+    if (c < 0x80) {
+      utf8 += static_cast<char>(c);
+    } else if (c < 0x800) {
+      utf8 += static_cast<char>(0xC0 | c >> 6);
+      tail(0);
+    } else if (c < 0x10000) {
+      utf8 += static_cast<char>(0xE0 | c >> 12);
+      tail(6), tail(0);
+    } else {
+      utf8 += static_cast<char>(0xF0 | c >> 18);
+      tail(12), tail(6), tail(0);
+    }
+  }
+  return utf8;
+}
+
+bool is_space(char32_t c) {
+  return (c >= 0x9 && c <= 0xD) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+bool is_punctuation(char32_t c) { return find(std::span<const Range>(kPunctuation), c); }
+bool is_symbol(char32_t c) { return find(std::span<const Range>(kSymbols), c); }
+bool is_number(char32_t c) { return find(std::span<const Range>(kNumbers), c); }
+
+std::u32string lower(std::u32string_view text) {
+  std::u32string low;
+  low.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == kCapitalSigma) {
+      low += ends_word(text, i) ? kFinalSigma : kSmallSigma;
+    } else if (text[i] == kCapitalDottedI) {
+      low += {U'i', kDotAbove};
+    } else {
+      low += lower(text[i]);
+    }
+  }
+  return low;
+}
+
+std::u32string_view strip_end(std::u32string_view text) {
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::u32string_view strip(std::u32string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  return strip_end(text);
+}
+
+std::vector<std::u32string_view> split(std::u32string_view text) {
+  std::vector<std::u32string_view> words;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && !is_space(text[end])) ++end;
+    if (end > at) words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+}  // namespace fovea::unicode
