@@ -1,0 +1,13 @@
+#include "evaluate/ngrams.h"
+
+namespace fovea {
+
+NgramCounts count_ngrams(std::u32string_view text, size_t n) {
+  NgramCounts counts;
+  for (size_t i = 0; i + n <= text.size(); ++i) ++counts[text.substr(i, n)];
+  return counts;
+}
+
+int64_t ngram_total(size_t letters, size_t n) { return letters < n ? 0 : static_cast<int64_t>(letters - n + 1); }
+
+}  // namespace fovea
