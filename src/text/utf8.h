@@ -1,0 +1,59 @@
+// UTF-8 and the little that Fovea needs to know about characters.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace fovea {
+
+constexpr char32_t kReplacement = 0xFFFD;  // stands for bytes that are no character
+
+// One character of a text: bytes [begin, end).
+struct CodePoint {
+  char32_t value;
+  size_t begin, end;
+};
+
+// The character that begins at byte `at`. Where there is none, one byte as kReplacement.
+CodePoint code_point_at(std::string_view text, size_t at);
+
+// for (const auto& [value, begin, end] : code_points(text))
+class CodePoints {
+ public:
+  class Iterator {
+   public:
+    Iterator(std::string_view text, size_t at) : text_(text), at_(at) {}
+    CodePoint operator*() const { return code_point_at(text_, at_); }
+    Iterator& operator++() {
+      at_ = code_point_at(text_, at_).end;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+   private:
+    std::string_view text_;
+    size_t at_;
+  };
+
+  explicit CodePoints(std::string_view text) : text_(text) {}
+  Iterator begin() const { return {text_, 0}; }
+  Iterator end() const { return {text_, text_.size()}; }
+
+ private:
+  std::string_view text_;
+};
+inline CodePoints code_points(std::string_view text) { return CodePoints(text); }
+
+void append_code_point(std::string& text, char32_t value);
+
+// Where the first byte is that is not UTF-8 (overlong forms, surrogates and values above U+10FFFF are
+// not); npos when all is well.
+size_t find_invalid_utf8(std::string_view text);
+
+// Unicode's White_Space.
+bool is_space(char32_t value);
+// Of a script written without spaces between words: Chinese characters, kana, Thai, Lao, Khmer, Burmese.
+bool is_unspaced(char32_t value);
+
+}  // namespace fovea
