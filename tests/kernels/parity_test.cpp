@@ -27,13 +27,14 @@ const Mode kModes[] = {
 void expect_near(const std::vector<double>& got, const std::vector<double>& expected, double tolerance,
                  const std::string& what) {
   ASSERT_EQ(got.size(), expected.size()) << what;
-  double magnitude = 0.0;
+  // Inputs and weightings are of order 1: a result that cancels to nothing is measured against that, not itself.
+  double magnitude = 0x1p-4;
   for (const double x : expected) magnitude = std::max(magnitude, std::isinf(x) ? 0.0 : std::abs(x));
   for (size_t i = 0; i < got.size(); ++i) {
     if (std::isinf(expected[i])) {
       ASSERT_EQ(got[i], expected[i]) << what << ", element " << i;
     } else {
-      ASSERT_NEAR(got[i], expected[i], tolerance * std::max(magnitude, 1e-3)) << what << ", element " << i;
+      ASSERT_NEAR(got[i], expected[i], tolerance * magnitude) << what << ", element " << i;
     }
   }
 }

@@ -1,7 +1,7 @@
 // The vector functions against double libm, over a dense sample of all f32, on every instruction set this
 // machine can run; and bf16 rounding against the scalar type, tails included.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "simd_math_test.cpp"
+#define HWY_TARGET_INCLUDE "kernels/simd_math_test.cpp"
 #include "kernels/cpu/simd_math.h"
 
 #include <gtest/gtest.h>
