@@ -27,9 +27,14 @@ template <class Product> void for_batch(const MatmulArgs& args, Product&& produc
 
 // ---- bf16 --------------------------------------------------------------------------------------
 
+// bf16 factors multiply exactly there; f32 ones may be rounded. Where the right factor has to be packed for
+// a few rows or a short k, packing costs more than it saves.
 bool in_bf16(const MatmulArgs& args) {
-  const bool given = args.a.tensor.dtype() == DType::kBF16 && args.b.tensor.dtype() == DType::kBF16;
-  return (given || args.precision == Precision::kBF16) && bf16_kernel() != Bf16Kernel::kNone;
+  if (bf16_kernel() == Bf16Kernel::kNone) return false;
+  if (args.a.tensor.dtype() == DType::kBF16 && args.b.tensor.dtype() == DType::kBF16) return true;
+  constexpr int64_t kFewest = 4;
+  const bool pays = Packs::may_keep(args.b) || (args.m >= kFewest && args.k >= kFewest);
+  return args.precision == Precision::kBF16 && pays;
 }
 
 void matmul_bf16(const MatmulArgs& args) {
