@@ -1,19 +1,25 @@
 // Whole recurrent layers in one direction: for each step the state's product with the weight, then the
 // cell. Backward runs the steps the other way round and leaves the gates' gradients time-major, so that
 // the weight's gradient is one product after the loop.
+//
+// All steps run in one parallel region. Sentences do not know of each other, so a team that has some of
+// them goes through all steps without waiting for the others. Within a team, each thread has some of the
+// units: it computes their gates, then the units themselves, and waits for the team before the next step.
 #include <algorithm>
-#include <cstring>
+#include <array>
 
 #include "base/threads.h"
+#include "kernels/cpu/barrier.h"
 #include "kernels/cpu/cell.h"
 #include "kernels/cpu/functions.h"
+#include "kernels/cpu/panels.h"
 #include "tensor/arena.h"
 
 namespace fovea::cpu {
 
 namespace {
 
-// Working memory that outlives the call and only grows; a flat f32 tensor, for products write into it.
+// Working memory that outlives the call and only grows.
 Tensor working_memory(Tensor& kept, const Shape& shape) {
   if (!kept || kept.size() < shape.count()) {
     const ArenaScope heap(nullptr);
@@ -30,10 +36,6 @@ void set(const Tensor& to, const Tensor& from) {
   zero_memory(to.device(), to.raw(), to.bytes());
 }
 
-void add(Stream& stream, const Tensor& x, const Tensor& y) {
-  if (y) affine(stream, {.x = x, .y = y, .accumulate = true});
-}
-
 // The order of the steps and where their states lie in [T+1,B,H].
 struct Steps {
   int64_t count;
@@ -45,47 +47,105 @@ struct Steps {
   int64_t first() const { return reverse ? count : 0; }
 };
 
-template <class Body> void for_rows(const Tensor& lengths, int64_t t, const Tensor& state, Body&& body) {
-  const int64_t rows = state.dim(0), hidden = state.dim(1);
-  parallel_for(rows, std::max<int64_t>(1, 2048 / std::max<int64_t>(1, hidden)), [&](int64_t begin, int64_t end) {
-    body(CellBlock{.row_begin = begin, .row_end = end, .end = hidden, .lengths = lengths.data<int32_t>(), .t = t});
+// What one thread has of a layer: rows and panels of 32 units, and whom it waits for.
+struct Share {
+  int64_t row_begin, row_end, panel_begin, panel_end;
+  Barrier* team;
+  int team_size;
+
+  int64_t rows() const { return row_end - row_begin; }
+  void wait() const { team->wait(team_size); }
+};
+
+// Calls body(share) on each thread. A team has at least kRows rows: with fewer, each would spend its time
+// reading the weight.
+template <class Body> void share_out(int64_t rows, int64_t hidden, int64_t gates, Body&& body) {
+  constexpr int64_t kRows = 16, kMostTeams = 64, kGrain = 1 << 16;  // multiplications worth a thread
+  const int64_t panels = (hidden + kPanel - 1) / kPanel, work = rows * hidden * gates / kGrain;
+  const int64_t teams = std::clamp<int64_t>(rows / kRows, 1, kMostTeams);
+  const int64_t parts = std::clamp<int64_t>(std::min(work, teams * panels), 1, thread_count());
+  std::array<Barrier, kMostTeams> barriers;
+  parallel_parts(static_cast<int>(parts), [&](int part, int of) {
+    const int64_t used = std::min<int64_t>(teams, of), team = used * part / of;
+    // Threads [first, last) make up the team: those whose used * part / of is `team`.
+    const int64_t first = (team * of + used - 1) / used, last = ((team + 1) * of + used - 1) / used;
+    const int64_t place = part - first, size = last - first;
+    body(Share{.row_begin = rows * team / used,
+               .row_end = rows * (team + 1) / used,
+               .panel_begin = panels * place / size,
+               .panel_end = panels * (place + 1) / size,
+               .team = &barriers[static_cast<size_t>(team)],
+               .team_size = static_cast<int>(size)});
   });
+}
+
+Rows rows_of(const Tensor& x, const Share& share) {
+  const int64_t width = x.dim(1);
+  return {.view = view_of({.tensor = x, .row_stride = width, .offset = share.row_begin * width}), .m = share.rows()};
+}
+
+CellBlock block_of(const Share& share, int64_t panel, int64_t panel_end, int64_t hidden) {
+  return {.row_begin = share.row_begin,
+          .row_end = share.row_end,
+          .begin = panel * kPanel,
+          .end = std::min(panel_end * kPanel, hidden)};
 }
 
 }  // namespace
 
-void recurrent(Stream& stream, const RecurrentArgs& args) {
+void recurrent(Stream&, const RecurrentArgs& args) {
+  constexpr int64_t kTogether = 4;  // panels whose gates are computed before their units
   static thread_local Tensor kept_gates;
+  static thread_local std::array<Scratch, 4> spare;
   const int64_t B = args.states.dim(1), H = args.states.dim(2), G = gates_of(args.cell);
   const Steps steps = {.count = args.x_gates.dim(0), .reverse = args.reverse};
-  const Tensor h_gates = working_memory(kept_gates, {B, G * H});
   set(args.states[steps.first()], args.initial_state);
   if (args.memories) set(args.memories[steps.first()], args.initial_memory);
+  if (steps.count == 0 || B == 0 || H == 0) return;
 
-  for (int64_t step = 0; step < steps.count; ++step) {
-    const int64_t t = steps.time(step), before = steps.before(t), after = steps.after(t);
-    matmul(stream, {.a = {.tensor = args.states[before], .row_stride = H},
-                    .b = {.tensor = args.weight, .row_stride = H, .transposed = true, .weight = true},
-                    .c = {.tensor = h_gates, .row_stride = G * H},
-                    .bias = args.bias,
-                    .m = B,
-                    .n = G * H,
-                    .k = H,
-                    .precision = args.precision});
-    const CellArgs cell_args = {.cell = args.cell,
-                                .x_gates = args.x_gates[t],
-                                .h_gates = h_gates,
-                                .state = args.states[before],
-                                .memory = at(args.memories, before),
-                                .new_state = args.states[after],
-                                .new_memory = at(args.memories, after),
-                                .saved = at(args.saved, t)};
-    for_rows(args.lengths, t, cell_args.new_state, [&](const CellBlock& block) { cell_forward(cell_args, block); });
+  // Gate by gate, so that a panel of each holds the same units.
+  std::array<PanelWeight, 4> weights;
+  for (int64_t g = 0; g < G; ++g) {
+    const Matrix gate = {
+        .tensor = args.weight, .row_stride = H, .offset = g * H * H, .transposed = true, .weight = true};
+    weights[static_cast<size_t>(g)] = panel_weight(gate, H, H, args.precision, spare[static_cast<size_t>(g)]);
   }
+  const Tensor h_gates = working_memory(kept_gates, {B, G * H});
+  const float* bias = args.bias.data<float>();
+
+  share_out(B, H, G * H, [&](const Share& share) {
+    for (int64_t step = 0; step < steps.count; ++step) {
+      const int64_t t = steps.time(step), before = steps.before(t), after = steps.after(t);
+      const CellArgs cell_args = {.cell = args.cell,
+                                  .x_gates = args.x_gates[t],
+                                  .h_gates = h_gates,
+                                  .state = args.states[before],
+                                  .memory = at(args.memories, before),
+                                  .new_state = args.states[after],
+                                  .new_memory = at(args.memories, after),
+                                  .saved = at(args.saved, t)};
+      const PanelRows rows = panel_rows(rows_of(cell_args.state, share), weights[0]);
+      for (int64_t panel = share.panel_begin; panel < share.panel_end; panel += kTogether) {
+        const int64_t panel_end = std::min(panel + kTogether, share.panel_end);
+        for (int64_t g = 0; g < G; ++g) {
+          multiply(rows, weights[static_cast<size_t>(g)], panel, panel_end,
+                   {.data = h_gates.data<float>() + share.row_begin * G * H + g * H,
+                    .row_stride = G * H,
+                    .bias = bias ? bias + g * H : nullptr});
+        }
+        CellBlock block = block_of(share, panel, panel_end, H);
+        block.lengths = args.lengths.data<int32_t>();
+        block.t = t;
+        cell_forward(cell_args, block);
+      }
+      share.wait();
+    }
+  });
 }
 
 void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
-  static thread_local Tensor kept_state, kept_memory, kept_gates;
+  static thread_local Tensor kept_state, kept_memory;
+  static thread_local Scratch spare;
   const int64_t B = args.states.dim(1), H = args.states.dim(2), G = gates_of(args.cell);
   const Steps steps = {.count = args.states.dim(0) - 1, .reverse = args.reverse};
   const Tensor dstate = working_memory(kept_state, {B, H});
@@ -95,33 +155,41 @@ void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
     set(dmemory, {});
     if (args.dfinal_memory) affine(stream, {.x = args.dfinal_memory, .y = dmemory});
   }
-  const bool shared = args.dx_gates.raw() == args.dh_gates.raw();
 
-  for (int64_t step = steps.count - 1; step >= 0; --step) {
-    const int64_t t = steps.time(step), before = steps.before(t), after = steps.after(t);
-    const CellGradArgs cell_args = {.cell = args.cell,
-                                    .state = args.states[before],
-                                    .memory = at(args.memories, before),
-                                    .new_state = args.states[after],
-                                    .new_memory = at(args.memories, after),
-                                    .saved = at(args.saved, t),
-                                    .dnew_state = args.dstates[t],
-                                    .dx_gates = shared ? Tensor() : at(args.dx_gates, t),
-                                    .dh_gates = args.dh_gates[t],
-                                    .dstate = dstate,
-                                    .dmemory = dmemory};
-    for_rows(args.lengths, t, dstate, [&](const CellBlock& block) { cell_backward(cell_args, block); });
-    matmul(stream, {.a = {.tensor = args.dh_gates[t], .row_stride = G * H},
-                    .b = {.tensor = args.weight, .row_stride = H, .weight = true},
-                    .c = {.tensor = dstate, .row_stride = H},
-                    .m = B,
-                    .n = H,
-                    .k = G * H,
-                    .accumulate = true,
-                    .precision = args.precision});
+  if (steps.count > 0 && B > 0 && H > 0) {
+    const Matrix matrix = {.tensor = args.weight, .row_stride = H, .weight = true};
+    const PanelWeight weight = panel_weight(matrix, H, G * H, args.precision, spare);
+    const bool shared = args.dx_gates.raw() == args.dh_gates.raw();
+    share_out(B, H, G * H, [&](const Share& share) {
+      const auto through_gates = [&](int64_t t) {
+        multiply(panel_rows(rows_of(args.dh_gates[t], share), weight), weight, share.panel_begin, share.panel_end,
+                 {.data = dstate.data<float>() + share.row_begin * H, .row_stride = H, .accumulate = true});
+      };
+      for (int64_t step = steps.count - 1; step >= 0; --step) {
+        const int64_t t = steps.time(step), before = steps.before(t), after = steps.after(t);
+        if (step + 1 < steps.count) through_gates(steps.time(step + 1));
+        CellBlock block = block_of(share, share.panel_begin, share.panel_end, H);
+        block.lengths = args.lengths.data<int32_t>();
+        block.t = t;
+        cell_backward({.cell = args.cell,
+                       .state = args.states[before],
+                       .memory = at(args.memories, before),
+                       .new_state = args.states[after],
+                       .new_memory = at(args.memories, after),
+                       .saved = at(args.saved, t),
+                       .dnew_state = args.dstates[t],
+                       .dx_gates = shared ? Tensor() : at(args.dx_gates, t),
+                       .dh_gates = args.dh_gates[t],
+                       .dstate = dstate,
+                       .dmemory = dmemory},
+                      block);
+        share.wait();
+      }
+      if (args.dinitial_state) through_gates(steps.time(0));
+    });
   }
-  add(stream, dstate, args.dinitial_state);
-  if (dmemory) add(stream, dmemory, args.dinitial_memory);
+  if (args.dinitial_state) affine(stream, {.x = dstate, .y = args.dinitial_state, .accumulate = true});
+  if (args.dinitial_memory) affine(stream, {.x = dmemory, .y = args.dinitial_memory, .accumulate = true});
 }
 
 }  // namespace fovea::cpu

@@ -1,0 +1,36 @@
+// Where threads of one parallel region wait for each other: spinning, for they come within microseconds,
+// and asleep when one of them has lost its core.
+#pragma once
+
+#include <atomic>
+
+namespace fovea::cpu {
+
+class Barrier {
+ public:
+  // Returns when `threads` threads have called it. What they wrote before, all see after.
+  void wait(int threads) {
+    if (threads <= 1) return;
+    const int round = round_.load(std::memory_order_relaxed);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads) {
+      arrived_.store(0, std::memory_order_relaxed);
+      round_.store(round + 1, std::memory_order_release);
+      round_.notify_all();
+      return;
+    }
+    constexpr int kSpins = 4000;
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if (round_.load(std::memory_order_acquire) != round) return;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+    while (round_.load(std::memory_order_acquire) == round) round_.wait(round, std::memory_order_acquire);
+  }
+
+ private:
+  alignas(64) std::atomic<int> arrived_ = 0;
+  std::atomic<int> round_ = 0;
+};
+
+}  // namespace fovea::cpu
