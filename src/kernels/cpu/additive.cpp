@@ -40,7 +40,7 @@ template <class T> class Scorer {
   Scorer(const Problem<T>& problem, T* score)
       : problem_(problem),
         score_(score),
-        chunks_(ceil_div(problem.width, kChunk)),
+        chunks_(divide_up(problem.width, kChunk)),
         v_(scratch<float, struct ForwardV>(chunks_ * kChunk)) {
     const int64_t width = chunks_ * kChunk;
     query_ = {.near = {scratch<float, struct QueryNear>(kQueryBlock * width), width, kChunk},
@@ -146,8 +146,8 @@ template <class T> void score_one(const Problem<T>& problem, T* score) {
 template <class T> void score_all(const AdditiveScoreArgs& args) {
   const Problem<T> problem(args);
   if (problem.queries == 1) return score_one(problem, args.score.data<T>());
-  const int64_t key_blocks = ceil_div(problem.positions, kKeyBlock);
-  const int64_t query_blocks = ceil_div(problem.queries, kQueryBlock);
+  const int64_t key_blocks = divide_up(problem.positions, kKeyBlock);
+  const int64_t query_blocks = divide_up(problem.queries, kQueryBlock);
   const int64_t items = problem.batch * problem.heads * key_blocks * query_blocks;
   if (items == 0) return;
   const int64_t cells = args.score.size() / items * problem.width;
@@ -164,8 +164,7 @@ template <class T> void score_all(const AdditiveScoreArgs& args) {
 }
 
 void additive_score(const AdditiveScoreArgs& args) {
-  if (args.query.dtype() == DType::kBF16) return score_all<bf16>(args);
-  score_all<float>(args);
+  with_type_of(args.query, [&]<class T>(T) { score_all<T>(args); });
 }
 
 }  // namespace
@@ -175,8 +174,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace fovea::cpu {
 
-HWY_EXPORT(additive_score);
-void additive_score(Stream&, const AdditiveScoreArgs& args) { HWY_DYNAMIC_DISPATCH(additive_score)(args); }
+FOVEA_DISPATCH(additive_score, AdditiveScoreArgs)
 
 }  // namespace fovea::cpu
 #endif

@@ -9,12 +9,12 @@
 #define FOVEA_KERNELS_CPU_ADDITIVE_H_
 #endif
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-
 #include <hwy/cache_control.h>
 
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/blocks.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/simd.h"
 #include "kernels/cpu/simd_math.h"
@@ -27,15 +27,13 @@ constexpr int64_t kQueryBlock = 64;      // rows of queries worked on at a time
 constexpr int64_t kItemCells = 1 << 16;  // fewer cells than this are not worth another thread
 constexpr float kReach = 21.0f;          // the product of two 1 + e^2x is finite up to this x
 
-inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // The rows of one sentence and head: row i begins at first + i * stride.
 template <class T> struct Rows {
   T* first;
   int64_t stride, count, width;
 
   T* at(int64_t row, int64_t chunk) const { return first + row * stride + chunk * kChunk; }
-  int64_t chunks() const { return ceil_div(width, kChunk); }
+  int64_t chunks() const { return divide_up(width, kChunk); }
   Rows rows(int64_t begin, int64_t end) const { return {at(begin, 0), stride, end - begin, width}; }
   Rows columns(int64_t begin, int64_t end) const {  // in chunks
     return {at(0, begin), stride, count, std::min(width, end * kChunk) - begin * kChunk};

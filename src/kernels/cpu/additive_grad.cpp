@@ -211,12 +211,12 @@ template <class T> class Part {
 
 template <class T> void grad_all(const AdditiveScoreGradArgs& args) {
   const Problem<T> problem(args);
-  const int64_t pairs = problem.batch * problem.heads, chunks = ceil_div(problem.width, kChunk);
+  const int64_t pairs = problem.batch * problem.heads, chunks = divide_up(problem.width, kChunk);
   if (pairs * chunks == 0) return;
   // As many chunks in a part as fit into the cache, but enough parts for the threads.
   const int64_t fitting = kPartCells / (problem.positions * kChunk + 1);
   const int64_t size = std::clamp<int64_t>(std::min(fitting, pairs * chunks / (2 * thread_count())), 1, chunks);
-  const int64_t parts = ceil_div(chunks, size);
+  const int64_t parts = divide_up(chunks, size);
   const auto data = [](const Tensor& x) { return x ? x.data<T>() : nullptr; };
   float* dv = args.dv ? scratch<float, struct GradDV>(pairs * problem.width) : nullptr;
 
@@ -238,8 +238,7 @@ template <class T> void grad_all(const AdditiveScoreGradArgs& args) {
 }
 
 void additive_score_grad(const AdditiveScoreGradArgs& args) {
-  if (args.query.dtype() == DType::kBF16) return grad_all<bf16>(args);
-  grad_all<float>(args);
+  with_type_of(args.query, [&]<class T>(T) { grad_all<T>(args); });
 }
 
 }  // namespace
@@ -249,10 +248,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace fovea::cpu {
 
-HWY_EXPORT(additive_score_grad);
-void additive_score_grad(Stream&, const AdditiveScoreGradArgs& args) {
-  HWY_DYNAMIC_DISPATCH(additive_score_grad)(args);
-}
+FOVEA_DISPATCH(additive_score_grad, AdditiveScoreGradArgs)
 
 }  // namespace fovea::cpu
 #endif

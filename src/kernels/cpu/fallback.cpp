@@ -5,5 +5,3 @@
 #define FOVEA_FALLBACK(name, Args) \
   void fovea::cpu::name(Stream& stream, const Args& args) { reference::name(stream, args); }
 
-FOVEA_FALLBACK(dot_attention, DotAttentionArgs)
-FOVEA_FALLBACK(dot_attention_grad, DotAttentionGradArgs)
