@@ -1,7 +1,8 @@
 // The vector functions against double libm, over a dense sample of all f32, on every instruction set this
-// machine can run; and bf16 rounding against the scalar type, tails included.
+// machine can run; bf16 rounding and random words against their scalar forms, tails included.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd_math_test.cpp"
+#include "kernels/cpu/random_simd.h"
 #include "kernels/cpu/simd_math.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
+namespace {
 
 template <class F> void apply(const float* x, float* y, int64_t n, F f) {
   each_register(n, [&](int64_t i, auto lanes) { store(f(load(x + i, lanes)), y + i, lanes); });
@@ -53,6 +55,12 @@ void sum_and_max(const float* x, int64_t n, float* results) {
   results[1] = max(most);
 }
 
+void draw_words(uint64_t block, std::vector<uint32_t>* words) {
+  words->resize(kWords);
+  random_words(0x0123456789ABCDEF, 0xFEDCBA9876543210, block, words->data());
+}
+
+}  // namespace
 }  // namespace fovea::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -69,6 +77,7 @@ HWY_EXPORT(vector_maximum);
 HWY_EXPORT(to_bf16);
 HWY_EXPORT(from_bf16);
 HWY_EXPORT(sum_and_max);
+HWY_EXPORT(draw_words);
 
 // Runs body once on each instruction set that is compiled in and that this machine has.
 template <class Body> void on_every_target(Body&& body) {
@@ -227,6 +236,18 @@ TEST(Simd, TailsStayWithinTheirRow) {
       HWY_DYNAMIC_DISPATCH(sum_and_max)(x.data(), n, results);
       EXPECT_EQ(results[0], total);
       EXPECT_EQ(results[1], n == 0 ? -HUGE_VALF : x.back());
+    }
+  });
+}
+
+TEST(Simd, RandomWordsAreThoseOfTheCounter) {
+  on_every_target([] {
+    for (const uint64_t block : {uint64_t{0}, uint64_t{123456}, uint64_t{0xFFFFFFFB}, uint64_t{0x7FFFFFFFC}}) {
+      std::vector<uint32_t> words;
+      HWY_DYNAMIC_DISPATCH(draw_words)(block, &words);
+      for (size_t i = 0; i < words.size(); ++i) {
+        EXPECT_EQ(words[i], random_word(0x0123456789ABCDEF, 0xFEDCBA9876543210, 4 * block + i));
+      }
     }
   });
 }

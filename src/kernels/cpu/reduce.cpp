@@ -58,28 +58,57 @@ template <class T> void row_maxima(const ReduceArgs& args) {
   });
 }
 
+// The largest so far of a register of columns, and the rows they stand in.
+struct Largest {
+  Floats most;
+  Ints where;
+
+  HWY_INLINE void take(Floats v, Ints row) {
+    const auto larger = hn::Gt(v.v, most.v);
+    most = hn::IfThenElse(larger, v.v, most.v);
+    where = hn::IfThenElse(hn::RebindMask(IntTag(), larger), row, where);
+  }
+};
+HWY_INLINE Ints row_number(int64_t j) { return hn::Set(IntTag(), static_cast<int32_t>(j)); }
+
+// Rows in chunks, each row after the other as they lie in memory; then the chunks in order.
 template <class T> void column_maxima(const ReduceArgs& args) {
   const int64_t count = args.count, inner = args.inner;
-  each_block(
-      args.outer, inner,
-      [&](int64_t o, int64_t begin, int64_t end) {
-        const T* x = args.x.data<T>() + o * count * inner;
-        T* y = args.y.data<T>() + o * inner;
-        int32_t* index = args.index ? args.index.data<int32_t>() + o * inner : nullptr;
-        each_register(begin, end, [&](int64_t i, auto lanes) {
-          Floats most = count > 0 ? load(x + i, lanes) : Floats(-HUGE_VALF);
-          Ints where = hn::Set(IntTag(), count > 0 ? 0 : -1);
-          for (int64_t j = 1; j < count; ++j) {
-            const Floats v = load(x + j * inner + i, lanes);
-            const auto larger = hn::Gt(v.v, most.v);
-            most = hn::IfThenElse(larger, v.v, most.v);
-            where = hn::IfThenElse(hn::RebindMask(IntTag(), larger), hn::Set(IntTag(), static_cast<int32_t>(j)), where);
-          }
-          store(most, y + i, lanes);
-          if (index) store(where, index + i, lanes);
-        });
-      },
-      count);
+  const int64_t rows = std::max<int64_t>(32, divide_up(count, 64)), chunks = divide_up(count, rows);
+  const size_t cells = static_cast<size_t>(args.outer * chunks * inner);
+  float* most = scratch<float, struct MaximaOfChunks>(cells);
+  int32_t* where = scratch<int32_t, struct WhereInChunks>(cells);
+  const auto in_chunk = [&](int64_t chunk, int64_t begin, int64_t end) {
+    const int64_t o = chunk / chunks, first = chunk % chunks * rows, last = std::min(count, first + rows);
+    for (int64_t j = first; j < last; ++j) {
+      const T* x = args.x.data<T>() + (o * count + j) * inner;
+      each_register(begin, end, [&](int64_t i, auto lanes) {
+        const int64_t at = chunk * inner + i;
+        Largest largest{load(x + i, lanes), row_number(j)};
+        if (j > first) {
+          largest = {load(most + at, lanes), load(where + at, lanes)};
+          largest.take(load(x + i, lanes), row_number(j));
+        }
+        store(largest.most, most + at, lanes);
+        store(largest.where, where + at, lanes);
+      });
+    }
+  };
+  each_block(args.outer * chunks, inner, in_chunk, rows);
+  T* y = args.y.data<T>();
+  int32_t* index = args.index.data<int32_t>();
+  each_block(args.outer, inner, [&](int64_t o, int64_t begin, int64_t end) {
+    each_register(begin, end, [&](int64_t i, auto lanes) {
+      Largest largest{Floats(-HUGE_VALF), row_number(-1)};
+      for (int64_t c = 0; c < chunks; ++c) {
+        const int64_t at = (o * chunks + c) * inner + i;
+        if (c == 0) largest = {load(most + at, lanes), load(where + at, lanes)};
+        largest.take(load(most + at, lanes), load(where + at, lanes));
+      }
+      store(largest.most, y + o * inner + i, lanes);
+      if (index) store(largest.where, index + o * inner + i, lanes);
+    });
+  });
 }
 
 void reduce(const ReduceArgs& args) {

@@ -132,6 +132,12 @@ HWY_INLINE void store(Floats a, bf16* p, AllLanes = {}) {
 }
 
 using Ints = hn::Vec<IntTag>;
+HWY_INLINE Ints load(const int32_t* p, AllLanes = {}) { return hn::LoadU(IntTag(), p); }
+HWY_INLINE Ints load(const int32_t* p, FirstLanes lanes) {
+  int32_t whole[kLanes] = {};
+  std::memcpy(whole, p, static_cast<size_t>(lanes.n) * sizeof(int32_t));
+  return hn::LoadU(IntTag(), whole);
+}
 HWY_INLINE void store(Ints a, int32_t* p, AllLanes = {}) { hn::StoreU(a, IntTag(), p); }
 HWY_INLINE void store(Ints a, int32_t* p, FirstLanes lanes) {
   int32_t whole[kLanes];
