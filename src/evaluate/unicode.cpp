@@ -5,11 +5,11 @@
 #include <span>
 
 #include "evaluate/unicode_tables.h"
+#include "text/utf8.h"
 
 namespace fovea::unicode {
 namespace {
 
-constexpr char32_t kReplacement = 0xFFFD;
 constexpr char32_t kCapitalSigma = 0x3A3, kSmallSigma = 0x3C3, kFinalSigma = 0x3C2;
 constexpr char32_t kCapitalDottedI = 0x130, kDotAbove = 0x307;
 
@@ -28,19 +28,20 @@ char32_t lower(char32_t c) {
   return static_cast<char32_t>(static_cast<int32_t>(c) + range->shift);
 }
 
+// Has case, or is a Greek letter: some of those, as ΐ, have a capital of several code points only.
 bool is_cased(char32_t c) {
-  if (lower(c) != c) return true;
+  if (lower(c) != c || (c >= 0x388 && c <= 0x3FF) || (c >= 0x1F00 && c <= 0x1FFC)) return true;
   return std::any_of(std::begin(kLower), std::end(kLower), [c](const CaseRange& range) {
     const auto upper = static_cast<char32_t>(static_cast<int32_t>(c) - range.shift);
     return upper >= range.first && upper <= range.last && lower(upper) == c;
   });
 }
 
-// What a word's case looks through: marks, apostrophes, points inside a word.
+// What a word's case looks through: marks, apostrophes, points inside a word (the common ones).
 bool is_case_ignorable(char32_t c) {
   return c == '\'' || c == '.' || c == ':' || c == '^' || c == '`' || c == 0xA8 || c == 0xAD || c == 0xAF ||
          c == 0xB4 || c == 0xB7 || c == 0xB8 || (c >= 0x2B0 && c <= 0x36F) || c == 0x387 || c == 0x2018 ||
-         c == 0x2019 || c == 0x2024 || c == 0x2027;
+         c == 0x2019 || c == 0x2024 || c == 0x2027 || (c >= 0x200B && c <= 0x200F) || (c >= 0x1F3FB && c <= 0x1F3FF);
 }
 
 // A capital sigma that ends a word: after a letter with case, and not before one (Unicode 3.13, Final_Sigma).
@@ -52,60 +53,19 @@ bool ends_word(std::u32string_view text, size_t sigma) {
   return before > 0 && is_cased(text[before - 1]) && !(after < text.size() && is_cased(text[after]));
 }
 
-// The code point at `at` and its bytes; one byte and U+FFFD where that is not well-formed UTF-8.
-struct Decoded {
-  char32_t code;
-  size_t bytes;
-};
-
-Decoded decode_one(std::string_view utf8, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(utf8[at + i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || at + bytes > utf8.size()) return {kReplacement, 1};
-  char32_t code = lead & (0x7Fu >> bytes);
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {kReplacement, 1};
-    code = code << 6 | (byte(i) & 0x3Fu);
-  }
-  const bool overlong = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  if (overlong || surrogate || code > 0x10FFFF) return {kReplacement, 1};
-  return {code, bytes};
-}
-
 }  // namespace
 
 std::u32string decode(std::string_view utf8) {
   std::u32string text;
   text.reserve(utf8.size());
-  for (size_t at = 0; at < utf8.size();) {
-    const Decoded next = decode_one(utf8, at);
-    text += next.code;
-    at += next.bytes;
-  }
+  for (const CodePoint& point : code_points(utf8)) text += point.value;
   return text;
 }
 
 std::string encode(std::u32string_view text) {
   std::string utf8;
   utf8.reserve(text.size());
-  for (const char32_t c : text) {
-    const auto tail = [&](int shift) { utf8 += static_cast<char>(0x80 | (c >> shift & 0x3F)); };
-    if (c < 0x80) {
-      utf8 += static_cast<char>(c);
-    } else if (c < 0x800) {
-      utf8 += static_cast<char>(0xC0 | c >> 6);
-      tail(0);
-    } else if (c < 0x10000) {
-      utf8 += static_cast<char>(0xE0 | c >> 12);
-      tail(6), tail(0);
-    } else {
-      utf8 += static_cast<char>(0xF0 | c >> 18);
-      tail(12), tail(6), tail(0);
-    }
-  }
+  for (const char32_t c : text) append_code_point(utf8, c);
   return utf8;
 }
 
