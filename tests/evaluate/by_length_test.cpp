@@ -9,16 +9,18 @@
 namespace fovea {
 namespace {
 
-const std::vector<Metric> kMetrics{
-    {"exact", [](std::span<const Segment> segments) { return exact_match(segments); }},
-    {"BLEU", [](std::span<const Segment> segments) { return corpus_bleu(segments).score; }},
-};
+std::vector<Metric> metrics() {
+  return {
+      {"exact", [](std::span<const Segment> segments) { return exact_match(segments); }},
+      {"BLEU", [](std::span<const Segment> segments) { return corpus_bleu(segments).score; }},
+  };
+}
 
 TEST(ByLength, PrintsARowForEveryLengthThatOccurs) {
   const Segment right{"one two three four", {"one two three four"}}, wrong{"one two three five", {"six"}};
   const std::vector<Segment> segments{right, wrong, right, right, wrong};
   const std::vector<int64_t> lengths{5, 6, 1, 31, 400};
-  EXPECT_EQ(by_length(segments, lengths, kMetrics).text(),
+  EXPECT_EQ(by_length(segments, lengths, metrics()).text(),
             "length  segments   exact    BLEU\n"
             "1-5            2  100.00  100.00\n"
             "6-10           1    0.00    0.00\n"
@@ -29,7 +31,7 @@ TEST(ByLength, PrintsARowForEveryLengthThatOccurs) {
 TEST(ByLength, TakesOtherBounds) {
   const std::vector<Segment> segments{{"a", {"a"}}, {"b", {"c"}}, {"", {""}}};
   const std::vector<int64_t> lengths{1, 2, 0}, bounds{1};
-  const LengthTable table = by_length(segments, lengths, {kMetrics.data(), 1}, bounds);
+  const LengthTable table = by_length(segments, lengths, std::vector{metrics().front()}, bounds);
   ASSERT_EQ(table.rows.size(), 4u);
   EXPECT_EQ(table.rows[0].label, "0");
   EXPECT_EQ(table.rows[1].label, "1");
@@ -40,9 +42,9 @@ TEST(ByLength, TakesOtherBounds) {
 
 TEST(ByLength, SaysWhatDoesNotFit) {
   const std::vector<Segment> segments{{"a", {"a"}}};
-  EXPECT_ERROR(by_length(segments, {}, kMetrics), "by length: expected a length for each of 1 segments, got 0");
+  EXPECT_ERROR(by_length(segments, {}, metrics()), "by length: expected a length for each of 1 segments, got 0");
   const std::vector<int64_t> lengths{1}, bounds{5, 5};
-  EXPECT_ERROR(by_length(segments, lengths, kMetrics, bounds), "expected rising bounds above 0, got 5 after 5");
+  EXPECT_ERROR(by_length(segments, lengths, metrics(), bounds), "expected rising bounds above 0, got 5 after 5");
 }
 
 }  // namespace

@@ -19,11 +19,11 @@ namespace {
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
-const fs::path kData = FOVEA_EVALUATE_DATA;
+constexpr const char* kData = FOVEA_EVALUATE_DATA;
 
 const Json& expected() {
   static const Json json = [] {
-    std::ifstream file(kData / "expected.json");
+    std::ifstream file(fs::path(kData) / "expected.json");
     check(file.good(), "expected.json: expected it beside the case files; make_expected.py writes it");
     return Json::parse(file);
   }();
@@ -62,7 +62,7 @@ template <class Body> void for_each_record(const std::string& kind, Body body) {
   std::set<std::string> seen;
   for (const Json& record : expected().at(kind)) {
     const std::string name = record.at("case");
-    SCOPED_TRACE(kind + " " + name + " " + record.value("signature", record.value("tokenizer", "")));
+    SCOPED_TRACE(fmt::format("{} {} {}", kind, name, record.value("signature", record.value("tokenizer", ""))));
     seen.insert(name);
     body(cases.at(name), record);
   }
