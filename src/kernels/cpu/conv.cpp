@@ -258,8 +258,9 @@ void conv2d(Stream&, const Conv2dArgs& args) {
   set_thread_count(thread_count());  // oneDNN plans with this number, also inside a parallel region
   const bool bias = static_cast<bool>(args.bias);
   const PrimitiveKey key = key_of(Kind::kForward, s, bias);
-  Prepared& prepared = primitive(key, [&] { return make_forward(s, bias); });
-  const memory weight = packed_weight(args.weight, s, key, prepared.desc(kWeight));
+  const auto make = [&] { return make_forward(s, bias); };
+  const memory weight = packed_weight(args.weight, s, key, primitive(key, make).desc(kWeight));
+  Prepared& prepared = primitive(key, make);  // looked up anew: packing may have made room for itself
   float* result = in_f32<struct WideResults>(y);
   prepared.bind(kImages, read_f32<struct WideImages>(x));
   prepared.bind(kWeight, weight);

@@ -14,6 +14,8 @@
 // or, where several threads read the same rows, pack_rows once and multiply_packed on each.
 #pragma once
 
+#include <string_view>
+
 #include "kernels/kernels.h"
 
 namespace fovea::cpu {

@@ -231,7 +231,7 @@ template <int kRows, int kPanels> FOVEA_AVX512 void multiply(const Strip& strip,
   }
 }
 
-constexpr int panels_with(int rows) { return rows <= 3 ? 4 : rows <= 7 ? 2 : 1; }
+constexpr int panels_with(int rows) { return rows <= 3 ? 4 : rows <= 7 ? 2 : 1; }  // rows * panels <= 14
 
 using Multiply = void (*)(const Strip&, const bf16*, float*);
 template <size_t... kRow> constexpr auto multiply_table(std::index_sequence<kRow...>) {
@@ -245,7 +245,7 @@ void strip_avx512(const Strip& strip) {
   static constexpr auto kMultiply = multiply_table(std::make_index_sequence<kHeight>());
   const int64_t several = panels_with(static_cast<int>(strip.rows));
   const auto& entry = kMultiply[static_cast<size_t>(strip.rows - 1)];
-  alignas(64) float sums[kHeight * kPanel + kWidest];
+  alignas(64) float sums[kHeight * kPanel];
   for (int64_t panel = 0; panel < strip.panels;) {
     const int64_t count = strip.panels - panel >= several ? several : 1;
     (count == 1 ? entry.one : entry.several)(strip, strip.b + panel * strip.panel_stride, sums);

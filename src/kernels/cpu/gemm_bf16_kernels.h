@@ -6,10 +6,9 @@
 
 namespace fovea::cpu {
 
-constexpr int64_t kTile = 16;                       // rows and columns of a tile
-constexpr int64_t kBlockSize = kDepth * kPanel;     // elements of a block of a panel
-constexpr int64_t kTileSize = kDepth * kTile;       // elements of a tile of the right factor
-constexpr int64_t kTallest = 32, kWidest = 4 * 32;  // of the sums of one step of a strip
+constexpr int64_t kTile = 16;                    // rows and columns of a tile
+constexpr int64_t kBlockSize = kDepth * kPanel;  // elements of a block of a panel
+constexpr int64_t kTileSize = kDepth * kTile;    // elements of a tile of the right factor
 
 // rows * panels of c. The rows lie block by block: a [blocks][rows][32].
 struct Strip {
@@ -43,6 +42,7 @@ struct Bf16Kernels {
 };
 
 const Bf16Kernels& emulated_kernels();
+// Elsewhere than on x86, where nobody asks for them, the emulated ones.
 const Bf16Kernels& avx512_kernels();
 const Bf16Kernels& amx_kernels();
 

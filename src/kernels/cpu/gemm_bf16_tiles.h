@@ -110,7 +110,7 @@ template <class Tiles> FOVEA_AMX void strip_on_tiles(const Strip& strip, void (*
                                              : TileRows{above, above, above, above, above, kTile, kTile, kTile});
   Tiles tiles;
   tiles.configure(shapes);
-  alignas(64) float sums[kTallest * kPanel];
+  alignas(64) float sums[4 * kTile * kTile];
   for (int64_t panel = 0; panel < strip.panels;) {
     const bf16* b = strip.b + panel * strip.panel_stride;
     const int64_t count = !tall && strip.panels - panel >= 2 ? 2 : 1;

@@ -37,7 +37,6 @@ struct KeyHash {
 };
 
 std::unordered_map<PrimitiveKey, std::unique_ptr<Prepared>, KeyHash>& kept_primitives() {
-  onednn_engine();  // made first, so that it goes last
   static thread_local std::unordered_map<PrimitiveKey, std::unique_ptr<Prepared>, KeyHash> kept;
   return kept;
 }
@@ -52,7 +51,7 @@ OneThread::OneThread() : before_(thread_count()) { set_thread_count(1); }
 OneThread::~OneThread() { set_thread_count(before_); }
 
 dnnl::engine& onednn_engine() {
-  static dnnl::engine engine = make_engine();
+  static auto& engine = *new dnnl::engine(make_engine());  // never goes: packed weights may outlive statics
   return engine;
 }
 
