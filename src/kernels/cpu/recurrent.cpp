@@ -84,60 +84,89 @@ Rows rows_of(const Tensor& x, const Share& share) {
   return {.view = view_of({.tensor = x, .row_stride = width, .offset = share.row_begin * width}), .m = share.rows()};
 }
 
-CellBlock block_of(const Share& share, int64_t panel, int64_t panel_end, int64_t hidden) {
+CellBlock block_of(const Share& share, int64_t hidden, const Tensor& lengths, int64_t t) {
   return {.row_begin = share.row_begin,
           .row_end = share.row_end,
-          .begin = panel * kPanel,
-          .end = std::min(panel_end * kPanel, hidden)};
+          .begin = share.panel_begin * kPanel,
+          .end = std::min(share.panel_end * kPanel, hidden),
+          .lengths = lengths.data<int32_t>(),
+          .t = t};
 }
+
+// The state's part of the gates. The weight is taken gate by gate, so that a panel of each gate holds the
+// same units.
+class GateProduct {
+ public:
+  explicit GateProduct(const RecurrentArgs& args)
+      : hidden_(args.weight.dim(1)), gates_(gates_of(args.cell)), bias_(args.bias.data<float>()) {
+    static thread_local std::array<Scratch, kMost> spare;
+    for (size_t g = 0; g < static_cast<size_t>(gates_); ++g) {
+      const Matrix gate = {.tensor = args.weight,
+                           .row_stride = hidden_,
+                           .offset = static_cast<int64_t>(g) * hidden_ * hidden_,
+                           .transposed = true,
+                           .weight = true};
+      weights_[g] = panel_weight(gate, hidden_, hidden_, args.precision, spare[g]);
+    }
+  }
+
+  // The share's rows and units of h_gates [B,G*H].
+  void multiply(const Tensor& state, const Share& share, float* h_gates) const {
+    const PanelRows rows = panel_rows(rows_of(state, share), weights_[0]);
+    for (int64_t g = 0; g < gates_; ++g) {
+      cpu::multiply(rows, weights_[static_cast<size_t>(g)], share.panel_begin, share.panel_end,
+                    {.data = h_gates + (share.row_begin * gates_ + g) * hidden_,
+                     .row_stride = gates_ * hidden_,
+                     .bias = bias_ ? bias_ + g * hidden_ : nullptr});
+    }
+  }
+  // The same for a state of zeros: the bias alone.
+  void of_zeros(const Share& share, float* h_gates) const {
+    const int64_t begin = share.panel_begin * kPanel, end = std::min(share.panel_end * kPanel, hidden_);
+    for (int64_t row = share.row_begin * gates_; row < share.row_end * gates_; ++row) {
+      const float* bias = bias_ ? bias_ + row % gates_ * hidden_ : nullptr;
+      for (int64_t j = begin; j < end; ++j) h_gates[row * hidden_ + j] = bias ? bias[j] : 0.0f;
+    }
+  }
+
+ private:
+  static constexpr size_t kMost = 4;
+
+  int64_t hidden_, gates_;
+  const float* bias_;
+  std::array<PanelWeight, kMost> weights_;
+};
 
 }  // namespace
 
 void recurrent(Stream&, const RecurrentArgs& args) {
-  constexpr int64_t kTogether = 4;  // panels whose gates are computed before their units
   static thread_local Tensor kept_gates;
-  static thread_local std::array<Scratch, 4> spare;
   const int64_t B = args.states.dim(1), H = args.states.dim(2), G = gates_of(args.cell);
   const Steps steps = {.count = args.x_gates.dim(0), .reverse = args.reverse};
   set(args.states[steps.first()], args.initial_state);
   if (args.memories) set(args.memories[steps.first()], args.initial_memory);
   if (steps.count == 0 || B == 0 || H == 0) return;
 
-  // Gate by gate, so that a panel of each holds the same units.
-  std::array<PanelWeight, 4> weights;
-  for (int64_t g = 0; g < G; ++g) {
-    const Matrix gate = {
-        .tensor = args.weight, .row_stride = H, .offset = g * H * H, .transposed = true, .weight = true};
-    weights[static_cast<size_t>(g)] = panel_weight(gate, H, H, args.precision, spare[static_cast<size_t>(g)]);
-  }
+  const GateProduct product(args);
   const Tensor h_gates = working_memory(kept_gates, {B, G * H});
-  const float* bias = args.bias.data<float>();
-
   share_out(B, H, G * H, [&](const Share& share) {
     for (int64_t step = 0; step < steps.count; ++step) {
       const int64_t t = steps.time(step), before = steps.before(t), after = steps.after(t);
-      const CellArgs cell_args = {.cell = args.cell,
-                                  .x_gates = args.x_gates[t],
-                                  .h_gates = h_gates,
-                                  .state = args.states[before],
-                                  .memory = at(args.memories, before),
-                                  .new_state = args.states[after],
-                                  .new_memory = at(args.memories, after),
-                                  .saved = at(args.saved, t)};
-      const PanelRows rows = panel_rows(rows_of(cell_args.state, share), weights[0]);
-      for (int64_t panel = share.panel_begin; panel < share.panel_end; panel += kTogether) {
-        const int64_t panel_end = std::min(panel + kTogether, share.panel_end);
-        for (int64_t g = 0; g < G; ++g) {
-          multiply(rows, weights[static_cast<size_t>(g)], panel, panel_end,
-                   {.data = h_gates.data<float>() + share.row_begin * G * H + g * H,
-                    .row_stride = G * H,
-                    .bias = bias ? bias + g * H : nullptr});
-        }
-        CellBlock block = block_of(share, panel, panel_end, H);
-        block.lengths = args.lengths.data<int32_t>();
-        block.t = t;
-        cell_forward(cell_args, block);
+      const Tensor state = args.states[before];
+      if (step > 0 || args.initial_state) {
+        product.multiply(state, share, h_gates.data<float>());
+      } else {
+        product.of_zeros(share, h_gates.data<float>());
       }
+      cell_forward({.cell = args.cell,
+                    .x_gates = args.x_gates[t],
+                    .h_gates = h_gates,
+                    .state = state,
+                    .memory = at(args.memories, before),
+                    .new_state = args.states[after],
+                    .new_memory = at(args.memories, after),
+                    .saved = at(args.saved, t)},
+                   block_of(share, H, args.lengths, t));
       share.wait();
     }
   });
@@ -168,9 +197,6 @@ void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
       for (int64_t step = steps.count - 1; step >= 0; --step) {
         const int64_t t = steps.time(step), before = steps.before(t), after = steps.after(t);
         if (step + 1 < steps.count) through_gates(steps.time(step + 1));
-        CellBlock block = block_of(share, share.panel_begin, share.panel_end, H);
-        block.lengths = args.lengths.data<int32_t>();
-        block.t = t;
         cell_backward({.cell = args.cell,
                        .state = args.states[before],
                        .memory = at(args.memories, before),
@@ -182,7 +208,7 @@ void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
                        .dh_gates = args.dh_gates[t],
                        .dstate = dstate,
                        .dmemory = dmemory},
-                      block);
+                      block_of(share, H, args.lengths, t));
         share.wait();
       }
       if (args.dinitial_state) through_gates(steps.time(0));
