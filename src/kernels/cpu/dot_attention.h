@@ -1,5 +1,7 @@
 // What dot attention and its gradient share: heads of sequences as packed f32 matrices, their products, and
 // the masked softmax of a row. Work goes in strips of queries against all keys of a sentence and head.
+#include <hwy/cache_control.h>
+
 #include "kernels/cpu/random_simd.h"
 #include "kernels/cpu/score_rows.h"
 #include "kernels/cpu/simd_math.h"
@@ -43,9 +45,16 @@ template <class Name> Panel panel(int64_t rows, int64_t width) {
   return {scratch<float, Name>(static_cast<size_t>(rows * padded(width))), padded(width)};
 }
 
+// Rows lie too far apart for the machine to foresee the next ones.
+template <class T> HWY_INLINE void prefetch_after(const Rows<T>& rows, int64_t row) {
+  constexpr int64_t kAhead = 5, kLine = 64 / sizeof(T);
+  for (int64_t j = 0; j < rows.width; j += kLine) hwy::Prefetch(rows.at(row + kAhead) + j);
+}
+
 // to = scale * rows, with zeros in the padding
 template <class T> void pack(const Rows<T>& rows, float scale, const Panel& to) {
   for (int64_t i = 0; i < rows.count; ++i) {
+    prefetch_after(rows, i);
     each_register(rows.width,
                   [&](int64_t j, auto lanes) { store(Floats(scale) * load(rows.at(i) + j, lanes), to.at(i) + j); });
   }

@@ -16,6 +16,7 @@ using namespace dot;  // NOLINT(google-build-using-namespace): its own other hal
 // to += scale * from
 template <class T> void add_rows(const Panel& from, float scale, const Rows<T>& to) {
   for (int64_t i = 0; i < to.count; ++i) {
+    prefetch_after(to, i);
     each_register(to.width, [&](int64_t j, auto lanes) {
       T* p = to.at(i) + j;
       store(mul_add(Floats(scale), load(from.at(i) + j), load(p, lanes)), p, lanes);
@@ -93,6 +94,7 @@ template <class T> void grad_head(const DotAttentionGradArgs& args, const Dropou
 
 void dot_attention_grad(const DotAttentionGradArgs& args) {
   const ScoreShape shape = shape_of(args);
+  if (shape.queries == 0) return;
   const int64_t terms = shape.queries * shape.keys * (args.query.dim(2) + args.values.dim(2)) / shape.heads;
   const DropoutFactors drawn(args.dropout, args.random);
   with_type_of(args.query, [&]<class T>(T) {
