@@ -53,7 +53,8 @@ class Source {
   Random random_{7};
 };
 
-// Largest distance over elements of max(1, |expected|), leaving out rows that are never read.
+// No element is further from the expected one than tolerance * max(1, |expected|). Rows that are never read
+// may be left out.
 void expect_near(const char* what, const Tensor& got, const Tensor& expected, double tolerance,
                  const std::vector<bool>& rows = {}) {
   const Tensor a = on_reference(got);
@@ -62,7 +63,8 @@ void expect_near(const char* what, const Tensor& got, const Tensor& expected, do
   for (int64_t i = 0; i < a.size(); ++i) {
     if (!rows.empty() && !rows[static_cast<size_t>(i / width)]) continue;
     const double x = a.data<float>()[i], y = expected.data<float>()[i];
-    ASSERT_NEAR(x, y, tolerance * std::max(1.0, std::abs(y))) << what << " at " << i;
+    if (std::abs(x - y) <= tolerance * std::max(1.0, std::abs(y))) continue;
+    FAIL() << what << " at " << i << " is " << x << ", expected " << y;
   }
 }
 
