@@ -12,8 +12,6 @@ namespace {
 
 using namespace dot;  // NOLINT(google-build-using-namespace): its own other half
 
-constexpr int64_t kFew = 4;  // fewer queries do not repay packing the keys
-
 template <class T> class Attention {
  public:
   explicit Attention(const DotAttentionArgs& args)
@@ -71,54 +69,15 @@ template <class T> class Attention {
     const auto query = head_of<T>(args_.query, args_.heads, pair);
     const auto out = head_of<T>(args_.out, args_.heads, pair);
     const Panel q = panel<struct FewQuery>(1, query.width), weights = panel<struct FewWeights>(1, shape_.keys + 3);
+    const Panel mixed = panel<struct FewOut>(1, out.width);
     for (int64_t t = 0; t < shape_.queries; ++t) {
       const int64_t row = pair * shape_.queries + t, columns = mask_of(row).visible;
       pack(query.rows(t, t + 1), args_.scale, q);
-      score_keys(q.data, head_of<T>(args_.keys, args_.heads, pair).rows(0, columns), weights.data);
+      dot_rows(q.data, head_of<T>(args_.keys, args_.heads, pair).rows(0, columns), weights.data);
       weigh_row(row, weights.data, columns);
-      mix_values(weights.data, head_of<T>(args_.values, args_.heads, pair).rows(0, columns), out.at(t));
+      mix_rows(weights.data, head_of<T>(args_.values, args_.heads, pair).rows(0, columns), mixed.data);
+      store_row(mixed.data, out, t);
     }
-  }
-
-  // By fours, the last four of which may repeat the last key.
-  static void score_keys(const float* q, const Rows<T>& keys, float* scores) {
-    for (int64_t s = 0; s < keys.count; s += 4) {
-      const T* key[4];
-      for (int64_t i = 0; i < 4; ++i) key[i] = keys.at(std::min(s + i, keys.count - 1));
-      Floats a(0), b(0), c(0), d(0);
-      each_register(keys.width, [&](int64_t i, auto lanes) {
-        const Floats x = load(q + i);
-        a = mul_add(x, load(key[0] + i, lanes), a);
-        b = mul_add(x, load(key[1] + i, lanes), b);
-        c = mul_add(x, load(key[2] + i, lanes), c);
-        d = mul_add(x, load(key[3] + i, lanes), d);
-      });
-      store_sums(a, b, c, d, scores + s);
-    }
-  }
-
-  static void mix_values(const float* weights, const Rows<T>& values, T* out) {
-    int64_t i = 0;
-    for (; i + 4 * kLanes <= values.width; i += 4 * kLanes) {
-      Floats a(0), b(0), c(0), d(0);
-      for (int64_t s = 0; s < values.count; ++s) {
-        const T* value = values.at(s) + i;
-        const Floats weight(weights[s]);
-        a = mul_add(weight, load(value), a);
-        b = mul_add(weight, load(value + kLanes), b);
-        c = mul_add(weight, load(value + 2 * kLanes), c);
-        d = mul_add(weight, load(value + 3 * kLanes), d);
-      }
-      store(a, out + i);
-      store(b, out + i + kLanes);
-      store(c, out + i + 2 * kLanes);
-      store(d, out + i + 3 * kLanes);
-    }
-    each_register(i, values.width, [&](int64_t j, auto lanes) {
-      Floats sum(0);
-      for (int64_t s = 0; s < values.count; ++s) sum = mul_add(Floats(weights[s]), load(values.at(s) + j, lanes), sum);
-      store(sum, out + j, lanes);
-    });
   }
 
   // Scores become weights, ready to be multiplied with the values.

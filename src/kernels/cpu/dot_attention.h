@@ -18,6 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE::dot {
 
 constexpr int64_t kStrip = 32;           // queries worked on at a time
+constexpr int64_t kFew = 4;              // fewer queries do not repay packing the keys
 constexpr int64_t kItemTerms = 1 << 19;  // fewer terms than this are not worth another thread
 
 constexpr int64_t padded(int64_t width) { return divide_up(width, kLanes) * kLanes; }
@@ -199,6 +200,48 @@ HWY_INLINE void store_sums(Floats a, Floats b, Floats c, Floats d, float* sums) 
   for (int64_t i = 4; i < kLanes; i += 4) total = hn::Add(total, hn::LoadU(four, fours + i));
   hn::StoreU(total, four, sums);
 #endif
+}
+
+// out[s] = x . rows[s], by fours: out has room for three more.
+template <class T> void dot_rows(const float* x, const Rows<T>& rows, float* out) {
+  for (int64_t s = 0; s < rows.count; s += 4) {
+    const T* row[4];
+    for (int64_t i = 0; i < 4; ++i) row[i] = rows.at(std::min(s + i, rows.count - 1));
+    Floats a(0), b(0), c(0), d(0);
+    each_register(rows.width, [&](int64_t i, auto lanes) {
+      const Floats left = load(x + i);
+      a = mul_add(left, load(row[0] + i, lanes), a);
+      b = mul_add(left, load(row[1] + i, lanes), b);
+      c = mul_add(left, load(row[2] + i, lanes), c);
+      d = mul_add(left, load(row[3] + i, lanes), d);
+    });
+    store_sums(a, b, c, d, out + s);
+  }
+}
+
+// out = sum over s of weights[s] * rows[s], in whole registers
+template <class T> void mix_rows(const float* weights, const Rows<T>& rows, float* out) {
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= rows.width; i += 4 * kLanes) {
+    Floats a(0), b(0), c(0), d(0);
+    for (int64_t s = 0; s < rows.count; ++s) {
+      const T* row = rows.at(s) + i;
+      const Floats weight(weights[s]);
+      a = mul_add(weight, load(row), a);
+      b = mul_add(weight, load(row + kLanes), b);
+      c = mul_add(weight, load(row + 2 * kLanes), c);
+      d = mul_add(weight, load(row + 3 * kLanes), d);
+    }
+    store(a, out + i);
+    store(b, out + i + kLanes);
+    store(c, out + i + 2 * kLanes);
+    store(d, out + i + 3 * kLanes);
+  }
+  each_register(i, rows.width, [&](int64_t j, auto lanes) {
+    Floats mixed(0);
+    for (int64_t s = 0; s < rows.count; ++s) mixed = mul_add(Floats(weights[s]), load(rows.at(s) + j, lanes), mixed);
+    store(mixed, out + j);
+  });
 }
 
 template <class Args> ScoreShape shape_of(const Args& args) {

@@ -43,7 +43,44 @@ void grad_row(const GradRow& row, const RowMask& mask, const float* factors) {
   });
 }
 
-// One sentence and head: pair = b * heads + h.
+// to[s] += weights[s] * row
+template <class T> void add_outer(const float* weights, const float* row, const Rows<T>& to) {
+  for (int64_t s = 0; s < to.count; ++s) {
+    prefetch_after(to, s);
+    each_register(to.width, [&](int64_t i, auto lanes) {
+      T* p = to.at(s) + i;
+      store(mul_add(Floats(weights[s]), load(row + i), load(p, lanes)), p, lanes);
+    });
+  }
+}
+
+// One sentence and head, pair = b * heads + h, for few queries: straight from the keys and values as they lie.
+template <class T> void grad_few(const DotAttentionGradArgs& args, const DropoutFactors& drawn, int64_t pair) {
+  const ScoreShape shape = shape_of(args);
+  const auto head = [&](const Tensor& x) { return head_of<T>(x, args.heads, pair); };
+  const Rows<T> query = head(args.query), dout = head(args.dout);
+  const Panel q = panel<struct FewQuery>(1, query.width), dq = panel<struct FewDQuery>(1, query.width);
+  const Panel d = panel<struct FewDOut>(1, dout.width), weights = panel<struct FewWeights>(1, shape.keys + 3);
+  const Panel dscores = panel<struct FewDScores>(1, shape.keys + 3);
+  for (int64_t t = 0; t < shape.queries; ++t) {
+    const int64_t row = pair * shape.queries + t;
+    const RowMask mask = mask_of_row(args.mask, shape, row);
+    const Rows<T> keys = head(args.keys).rows(0, mask.visible), values = head(args.values).rows(0, mask.visible);
+    pack(query.rows(t, t + 1), args.scale, q);
+    pack(dout.rows(t, t + 1), 1.0f, d);
+    dot_rows(q.data, keys, weights.data);
+    dot_rows(d.data, values, dscores.data);
+    const float* factors = args.dropout > 0 ? dropout_row(drawn, row * shape.keys, mask.visible) : nullptr;
+    grad_row({weights.data, dscores.data, mask.visible}, mask, factors);
+    if (args.dvalues) add_outer(weights.data, d.data, head(args.dvalues).rows(0, mask.visible));
+    if (args.dkeys) add_outer(dscores.data, q.data, head(args.dkeys).rows(0, mask.visible));
+    if (!args.dquery) continue;
+    mix_rows(dscores.data, keys, dq.data);
+    add_rows(dq, args.scale, head(args.dquery).rows(t, t + 1));
+  }
+}
+
+// The same for many, in strips.
 template <class T> void grad_head(const DotAttentionGradArgs& args, const DropoutFactors& drawn, int64_t pair) {
   const ScoreShape shape = shape_of(args);
   const auto mask_of = [&](int64_t row) { return mask_of_row(args.mask, shape, row); };
@@ -99,7 +136,9 @@ void dot_attention_grad(const DotAttentionGradArgs& args) {
   const DropoutFactors drawn(args.dropout, args.random);
   with_type_of(args.query, [&]<class T>(T) {
     parallel_for(shape.batch * shape.heads, kItemTerms / (terms + 1) + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t pair = begin; pair < end; ++pair) grad_head<T>(args, drawn, pair);
+      for (int64_t pair = begin; pair < end; ++pair) {
+        shape.queries < kFew ? grad_few<T>(args, drawn, pair) : grad_head<T>(args, drawn, pair);
+      }
     });
   });
 }
