@@ -213,6 +213,7 @@ template <int kRows, int kPanels> FOVEA_AVX512 void multiply(const Strip& strip,
       for (int v = 0; v < kVectors; ++v) {
         const bf16* tile = b + (v / 2) * strip.panel_stride + (v % 2) * kTileSize;
         column[v] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(tile + pair * kTile));
+        __builtin_prefetch(tile + pair * kTile + kBlockSize);  // for the next block
       }
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) {

@@ -35,6 +35,12 @@ inline TileShapes tile_shapes(const TileRows& rows) {
   return shapes;
 }
 
+// Asks for a tile of the right factor that will be needed a block later.
+inline void prefetch_tile(const bf16* tile) {
+#pragma GCC unroll 16
+  for (int64_t row = 0; row < kTile; ++row) __builtin_prefetch(tile + row * kDepth);
+}
+
 // More than 16 rows by one panel: four tiles of sums (0 1 above 2 3) from two left ones (4, 5) and two
 // right ones (6, 7), so that every load feeds two products.
 template <class Tiles> FOVEA_AMX void multiply_tall(Tiles& tiles, const Strip& strip, const bf16* b, float* sums) {
@@ -50,8 +56,10 @@ template <class Tiles> FOVEA_AMX void multiply_tall(Tiles& tiles, const Strip& s
     tiles.template multiply<0, 4, 6>();
     tiles.template load<7>(b + kTileSize, kRowBytes);
     tiles.template multiply<1, 4, 7>();
+    prefetch_tile(b + kBlockSize);
     tiles.template load<5>(a + kTile * kDepth, kRowBytes);
     tiles.template multiply<2, 5, 6>();
+    prefetch_tile(b + kBlockSize + kTileSize);
     tiles.template multiply<3, 5, 7>();
   }
   tiles.template store<0>(sums, kSumBytes);
@@ -65,20 +73,26 @@ template <class Tiles> FOVEA_AMX void multiply_tall(Tiles& tiles, const Strip& s
 template <class Tiles> FOVEA_AMX void multiply_wide(Tiles& tiles, const Strip& strip, const bf16* b, float* sums) {
   constexpr int64_t kSumBytes = 2 * kPanel * sizeof(float);
   const bf16* a = strip.a;
+  const bf16* next = b + strip.panel_stride;
   tiles.template zero<0>();
   tiles.template zero<1>();
   tiles.template zero<2>();
   tiles.template zero<3>();
-  for (int64_t block = 0; block < strip.blocks; ++block, a += strip.rows * kDepth, b += kBlockSize) {
+  for (int64_t block = 0; block < strip.blocks;
+       ++block, a += strip.rows * kDepth, b += kBlockSize, next += kBlockSize) {
     tiles.template load<4>(a, kRowBytes);
     tiles.template load<5>(b, kRowBytes);
     tiles.template multiply<0, 4, 5>();
+    prefetch_tile(b + kBlockSize);
     tiles.template load<6>(b + kTileSize, kRowBytes);
     tiles.template multiply<1, 4, 6>();
-    tiles.template load<7>(b + strip.panel_stride, kRowBytes);
+    prefetch_tile(b + kBlockSize + kTileSize);
+    tiles.template load<7>(next, kRowBytes);
     tiles.template multiply<2, 4, 7>();
-    tiles.template load<5>(b + strip.panel_stride + kTileSize, kRowBytes);
+    prefetch_tile(next + kBlockSize);
+    tiles.template load<5>(next + kTileSize, kRowBytes);
     tiles.template multiply<3, 4, 5>();
+    prefetch_tile(next + kBlockSize + kTileSize);
   }
   tiles.template store<0>(sums, kSumBytes);
   tiles.template store<1>(sums + kTile, kSumBytes);
