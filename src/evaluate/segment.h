@@ -9,7 +9,7 @@
 namespace fovea {
 
 // The sacreBLEU (Post 2018) whose BLEU and chrF are reproduced, number for number.
-inline constexpr std::string_view kSacrebleuVersion = "2.5.1";
+inline constexpr std::string_view kSacrebleuVersion = "2.6.0";
 
 struct Segment {
   std::string hypothesis;

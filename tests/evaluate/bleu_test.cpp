@@ -74,15 +74,15 @@ TEST(Bleu, OfNothingIsZero) {
 
 TEST(Bleu, SignatureSaysWhatWasMeasured) {
   const auto segments = one("a", {"a", "b"});
-  EXPECT_EQ(bleu_signature(segments), "nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:2.5.1");
+  EXPECT_EQ(bleu_signature(segments), "nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0");
   EXPECT_EQ(
       bleu_signature(
           segments,
           {.tokenizer = Tokenizer::kZh, .smoothing = Smoothing::kFloor, .lowercase = true, .effective_order = true}),
-      "nrefs:2|case:lc|eff:yes|tok:zh|smooth:floor[0.10]|version:2.5.1");
+      "nrefs:2|case:lc|eff:yes|tok:zh|smooth:floor[0.10]|version:2.6.0");
   const std::vector<Segment> uneven{{"a", {"a"}}, {"b", {"b", "c"}}};
   EXPECT_EQ(bleu_signature(uneven, {.smoothing = Smoothing::kAddK, .smooth_value = 0.5}),
-            "nrefs:var|case:mixed|eff:no|tok:13a|smooth:add-k[0.50]|version:2.5.1");
+            "nrefs:var|case:mixed|eff:no|tok:13a|smooth:add-k[0.50]|version:2.6.0");
 }
 
 TEST(Bleu, SaysWhatIsMissing) {

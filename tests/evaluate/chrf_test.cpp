@@ -38,9 +38,9 @@ TEST(Chrf, NamesAndSignature) {
   const std::vector<Segment> segments{{"a", {"a"}}};
   EXPECT_EQ(corpus_chrf(segments).line(), "chrF2 = 100.00");
   EXPECT_EQ(corpus_chrf(segments, {.word_order = 2}).name, "chrF2++");
-  EXPECT_EQ(chrf_signature(segments), "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.5.1");
+  EXPECT_EQ(chrf_signature(segments), "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0");
   EXPECT_EQ(chrf_signature(segments, {.word_order = 2, .lowercase = true, .whitespace = true, .eps_smoothing = true}),
-            "nrefs:1|case:lc|eff:no|nc:6|nw:2|space:yes|version:2.5.1");
+            "nrefs:1|case:lc|eff:no|nc:6|nw:2|space:yes|version:2.6.0");
   EXPECT_ERROR(corpus_chrf({}), "chrf: expected at least one segment, got none");
   EXPECT_ERROR(corpus_chrf(segments, {.char_order = 0}), "chrf: expected orders of n-grams, got 0 of characters");
 }

@@ -20,7 +20,7 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #endif
 #ifdef HWY_TARGET_INCLUDE
-#include "hwy/foreach_target.h"
+#include <hwy/foreach_target.h>
 #endif
 #include <hwy/highway.h>
 
