@@ -18,6 +18,13 @@ namespace fovea::cpu::HWY_NAMESPACE {
 HWY_INLINE Floats tanh_slope(Floats y) { return Floats(1) - y * y; }
 HWY_INLINE Floats sigmoid_slope(Floats y) { return y * (Floats(1) - y); }
 
+// Column j of the next row of [., blocks * hidden]. Of what a step reads, the input's gates and what was
+// saved come from far memory, in more streams than the hardware foresees.
+template <class T> HWY_INLINE void prefetch_next_row(const T* row, int64_t blocks, int64_t hidden, int64_t j) {
+#pragma GCC unroll 4
+  for (int64_t block = 0; block < blocks; ++block) __builtin_prefetch(row + (blocks + block) * hidden + j);
+}
+
 // One row of a cell: gates side by side with `hidden` columns each. T elements, P the state's product.
 template <class T, class P> struct CellRow {
   int64_t hidden;
@@ -38,6 +45,7 @@ template <class T, class P> void tanh_forward(const CellRow<T, P>& row, int64_t 
 template <class T, class P> void gru_forward(const CellRow<T, P>& row, int64_t begin, int64_t end) {
   each_register(end - begin, [&](int64_t i, auto lanes) {
     const int64_t jr = begin + i, jz = jr + row.hidden, jn = jz + row.hidden;
+    prefetch_next_row(row.x, 3, row.hidden, jr);
     const Floats r = sigmoid(load(row.x + jr, lanes) + load(row.h + jr, lanes));
     const Floats z = sigmoid(load(row.x + jz, lanes) + load(row.h + jz, lanes));
     const Floats hn = load(row.h + jn, lanes);
@@ -55,6 +63,7 @@ template <class T, class P> void gru_forward(const CellRow<T, P>& row, int64_t b
 template <class T, class P> void lstm_forward(const CellRow<T, P>& row, int64_t begin, int64_t end) {
   each_register(end - begin, [&](int64_t at, auto lanes) {
     const int64_t ji = begin + at, jf = ji + row.hidden, jg = jf + row.hidden, jo = jg + row.hidden;
+    prefetch_next_row(row.x, 4, row.hidden, ji);
     const Floats i = sigmoid(load(row.x + ji, lanes) + load(row.h + ji, lanes));
     const Floats f = sigmoid(load(row.x + jf, lanes) + load(row.h + jf, lanes));
     const Floats g = tanh(load(row.x + jg, lanes) + load(row.h + jg, lanes));
@@ -94,6 +103,7 @@ template <class T, class Flow>
 void gru_backward(const CellGradRow<T>& row, const Flow& flow, int64_t begin, int64_t end) {
   each_register(end - begin, [&](int64_t i, auto lanes) {
     const int64_t jr = begin + i, jz = jr + row.hidden, jn = jz + row.hidden;
+    prefetch_next_row(row.saved, 4, row.hidden, jr);
     const Floats r = load(row.saved + jr, lanes), z = load(row.saved + jz, lanes);
     const Floats n = load(row.saved + jn, lanes), hn = load(row.saved + jn + row.hidden, lanes);
     const Floats dstate = flow.dstate(jr, lanes);
@@ -111,6 +121,7 @@ template <class T, class Flow>
 void lstm_backward(const CellGradRow<T>& row, const Flow& flow, int64_t begin, int64_t end) {
   each_register(end - begin, [&](int64_t at, auto lanes) {
     const int64_t ji = begin + at, jf = ji + row.hidden, jg = jf + row.hidden, jo = jg + row.hidden;
+    prefetch_next_row(row.saved, 4, row.hidden, ji);
     const Floats i = load(row.saved + ji, lanes), f = load(row.saved + jf, lanes);
     const Floats g = load(row.saved + jg, lanes), o = load(row.saved + jo, lanes);
     const Floats tanh_c = tanh(load(row.new_memory + ji, lanes));
