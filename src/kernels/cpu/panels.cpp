@@ -110,18 +110,46 @@ struct F32Panels : Pack {
   float* data;
 };
 
-// Sets `to` to the panels of the stored weight [k,n] (transposed: [n,k]).
+// A weight [k,n] (stored transposed: [n,k]) on its way into panels.
+struct Packing {
+  const float* from;
+  int64_t n, k, stride;
+  bool transposed;
+  float* to;
+
+  // 16 rows of a panel: one cache line of each stored row where it is transposed.
+  static constexpr int64_t kRows = 16;
+  int64_t blocks() const { return (k + kRows - 1) / kRows; }
+  void pack(int64_t panel, int64_t block) const {
+    const int64_t row = block * kRows, rows = std::min(kRows, k - row);
+    const int64_t column = panel * kPanel, columns = std::min(kPanel, n - column);
+    float* packed = to + (panel * k + row) * kPanel;
+    if (columns < kPanel) std::fill_n(packed, rows * kPanel, 0.0f);
+    if (transposed) {
+      for (int64_t j = 0; j < columns; ++j) {
+        for (int64_t i = 0; i < rows; ++i) packed[i * kPanel + j] = from[(column + j) * stride + row + i];
+      }
+    } else {
+      for (int64_t i = 0; i < rows; ++i) std::copy_n(from + (row + i) * stride + column, columns, packed + i * kPanel);
+    }
+  }
+};
+
+// In the order in which the weight is stored.
 void pack_whole(const Matrix& weight, int64_t n, int64_t k, float* to) {
-  const float* from = weight.tensor.data<float>() + weight.offset;
-  const int64_t across = weight.transposed ? weight.row_stride : 1, down = weight.transposed ? 1 : weight.row_stride;
+  const Packing packing = {.from = weight.tensor.data<float>() + weight.offset,
+                           .n = n,
+                           .k = k,
+                           .stride = weight.row_stride,
+                           .transposed = weight.transposed,
+                           .to = to};
   parallel_for((n + kPanel - 1) / kPanel, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const float* column = from + panel * kPanel * across;
-      float* packed = to + panel * k * kPanel;
-      const int64_t columns = std::min(kPanel, n - panel * kPanel);
-      for (int64_t i = 0; i < k; ++i, packed += kPanel, column += down) {
-        for (int64_t j = 0; j < columns; ++j) packed[j] = column[j * across];
-        std::fill(packed + columns, packed + kPanel, 0.0f);
+    const int64_t blocks = packing.blocks(), panels = end - begin;
+    for (int64_t i = 0; i < panels * blocks; ++i) {
+      if (packing.transposed) {
+        packing.pack(begin + i / blocks, i % blocks);
+      } else {
+        packing.pack(begin + i % panels, i / panels);
       }
     }
   });
