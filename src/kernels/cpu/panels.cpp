@@ -1,3 +1,6 @@
+// The f32 kernel keeps up to 12 rows by two registers of sums in registers: for each k it reads two
+// registers of the panel and spreads one value of each row. A panel is 32 columns wide for every
+// instruction set, so that packed copies and bits do not depend on it.
 #include "kernels/cpu/panels.h"
 
 #include <algorithm>

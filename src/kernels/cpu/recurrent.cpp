@@ -57,25 +57,43 @@ struct Share {
   void wait() const { team->wait(team_size); }
 };
 
-// Calls body(share) on each thread. A team has at least kRows rows: with fewer, each would spend its time
-// reading the weight.
-template <class Body> void share_out(int64_t rows, int64_t hidden, int64_t gates, Body&& body) {
-  constexpr int64_t kRows = 16, kMostTeams = 64, kGrain = 1 << 16;  // multiplications worth a thread
-  const int64_t panels = (hidden + kPanel - 1) / kPanel, work = rows * hidden * gates / kGrain;
-  const int64_t teams = std::clamp<int64_t>(rows / kRows, 1, kMostTeams);
-  const int64_t parts = std::clamp<int64_t>(std::min(work, teams * panels), 1, thread_count());
-  std::array<Barrier, kMostTeams> barriers;
-  parallel_parts(static_cast<int>(parts), [&](int part, int of) {
-    const int64_t used = std::min<int64_t>(teams, of), team = used * part / of;
-    // Threads [first, last) make up the team: those whose used * part / of is `team`.
-    const int64_t first = (team * of + used - 1) / used, last = ((team + 1) * of + used - 1) / used;
-    const int64_t place = part - first, size = last - first;
-    body(Share{.row_begin = rows * team / used,
-               .row_end = rows * (team + 1) / used,
-               .panel_begin = panels * place / size,
-               .panel_end = panels * (place + 1) / size,
+// How many teams, of how many threads each, are done soonest. Of equals the most teams, for they wait
+// least; but a team has at least kLeastRows rows: with fewer it would spend its time reading the weight.
+struct Teams {
+  static constexpr int64_t kLeastRows = 16, kMost = 64;
+  int64_t count = 1, size = 1;
+};
+Teams teams_for(int64_t rows, int64_t panels, int64_t threads) {
+  Teams best;
+  int64_t least = rows * panels;
+  for (int64_t count = 1; count <= std::clamp<int64_t>(rows / Teams::kLeastRows, 1, Teams::kMost); ++count) {
+    const int64_t size = std::min(threads / count, panels);
+    if (size == 0) break;
+    const int64_t time = ((rows + count - 1) / count) * ((panels + size - 1) / size);
+    if (time > least) continue;
+    least = time;
+    best = {.count = count, .size = size};
+  }
+  return best;
+}
+
+// Calls body(share) on each thread, for a layer whose steps are `rows` times `work` multiplications.
+template <class Body> void share_out(int64_t rows, int64_t hidden, int64_t work, Body&& body) {
+  constexpr int64_t kGrain = 1 << 16;  // multiplications of a step that are worth a thread
+  const int64_t panels = (hidden + kPanel - 1) / kPanel;
+  const int64_t threads = std::clamp<int64_t>(rows * work / kGrain, 1, thread_count());
+  const Teams wanted = teams_for(rows, panels, threads);
+  std::array<Barrier, Teams::kMost> barriers;
+  parallel_parts(static_cast<int>(wanted.count * wanted.size), [&](int part, int of) {
+    const Teams teams = teams_for(rows, panels, of);  // there may be fewer threads than were wanted
+    const int64_t team = part / teams.size, place = part % teams.size;
+    if (team >= teams.count) return;
+    body(Share{.row_begin = rows * team / teams.count,
+               .row_end = rows * (team + 1) / teams.count,
+               .panel_begin = panels * place / teams.size,
+               .panel_end = panels * (place + 1) / teams.size,
                .team = &barriers[static_cast<size_t>(team)],
-               .team_size = static_cast<int>(size)});
+               .team_size = static_cast<int>(teams.size)});
   });
 }
 
@@ -149,7 +167,7 @@ void recurrent(Stream&, const RecurrentArgs& args) {
 
   const GateProduct product(args);
   const Tensor h_gates = working_memory(kept_gates, {B, G * H});
-  share_out(B, H, G * H, [&](const Share& share) {
+  share_out(B, H, G * H * H, [&](const Share& share) {
     for (int64_t step = 0; step < steps.count; ++step) {
       const int64_t t = steps.time(step), before = steps.before(t), after = steps.after(t);
       const Tensor state = args.states[before];
@@ -189,7 +207,7 @@ void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
     const Matrix matrix = {.tensor = args.weight, .row_stride = H, .weight = true};
     const PanelWeight weight = panel_weight(matrix, H, G * H, args.precision, spare);
     const bool shared = args.dx_gates.raw() == args.dh_gates.raw();
-    share_out(B, H, G * H, [&](const Share& share) {
+    share_out(B, H, G * H * H, [&](const Share& share) {
       const auto through_gates = [&](int64_t t) {
         multiply(panel_rows(rows_of(args.dh_gates[t], share), weight), weight, share.panel_begin, share.panel_end,
                  {.data = dstate.data<float>() + share.row_begin * H, .row_stride = H, .accumulate = true});
