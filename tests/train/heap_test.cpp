@@ -1,51 +1,9 @@
-// After warm-up a training step asks the heap for nothing: every operator new and every aligned_alloc of
-// the program is counted here. oneDNN builds a small argument map inside each execute; those calls are
-// its own and are left out.
+// After warm-up a training step asks the heap for nothing.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
-#include "kernels/cpu/onednn.h"
 #include "nn/recurrent.h"
+#include "train/counted_heap.h"
 #include "train/optimiser.h"
-
-namespace {
-
-std::atomic<int64_t> allocations{0};
-
-void* counted(size_t bytes, size_t alignment) {
-  if (!(fovea::cpu::onednn_depth() > 0)) allocations.fetch_add(1);
-  void* data = alignment > alignof(std::max_align_t)
-                   ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)
-                   : std::malloc(bytes);
-  if (data == nullptr) throw std::bad_alloc();
-  return data;
-}
-
-}  // namespace
-
-void* operator new(size_t bytes) { return counted(bytes, 0); }
-void* operator new[](size_t bytes) { return counted(bytes, 0); }
-void* operator new(size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<size_t>(alignment)); }
-void* operator new[](size_t bytes, std::align_val_t alignment) {
-  return counted(bytes, static_cast<size_t>(alignment));
-}
-void operator delete(void* data) noexcept { std::free(data); }
-void operator delete[](void* data) noexcept { std::free(data); }
-void operator delete(void* data, size_t) noexcept { std::free(data); }
-void operator delete[](void* data, size_t) noexcept { std::free(data); }
-void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
-void operator delete[](void* data, std::align_val_t) noexcept { std::free(data); }
-void operator delete(void* data, size_t, std::align_val_t) noexcept { std::free(data); }
-void operator delete[](void* data, size_t, std::align_val_t) noexcept { std::free(data); }
-
-extern "C" void* __real_aligned_alloc(size_t alignment, size_t bytes);
-extern "C" void* __wrap_aligned_alloc(size_t alignment, size_t bytes) {  // the linker sends the library's calls here
-  allocations.fetch_add(1);
-  return __real_aligned_alloc(alignment, bytes);
-}
 
 namespace fovea {
 namespace {
@@ -110,7 +68,7 @@ TEST_P(HeapTest, ATrainingStepAllocatesNothingAfterWarmUp) {
   int64_t before = 0;
   float first = 0.0f, last = 0.0f;
   for (int step = 0; step < 8; ++step) {
-    if (step == 4) before = allocations.load();
+    if (step == 4) before = fovea::testing::heap_allocations();
     tape.reset();
     const Recording recording(tape);
     const Var loss = model.loss(source, lengths, target);
@@ -118,14 +76,14 @@ TEST_P(HeapTest, ATrainingStepAllocatesNothingAfterWarmUp) {
     tape.backward(loss);
     optimiser.step(0.01f);
   }
-  EXPECT_EQ(allocations.load() - before, 0);
+  EXPECT_EQ(fovea::testing::heap_allocations() - before, 0);
   EXPECT_LT(last, first);  // and it learns
 }
 
 TEST(Heap, TheCountersCount) {
-  const int64_t before = allocations.load();
+  const int64_t before = fovea::testing::heap_allocations();
   const Tensor x = zeros({4}, DType::kF32, Device::cpu());
-  EXPECT_GE(allocations.load() - before, 2);  // the buffer and its memory
+  EXPECT_GE(fovea::testing::heap_allocations() - before, 2);  // the buffer and its memory
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, HeapTest, ::testing::Values(Precision::kF32, Precision::kBF16),

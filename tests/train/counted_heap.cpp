@@ -1,0 +1,52 @@
+// In a file of its own, so that no compiler sees an allocation and its release together and wonders.
+#include "train/counted_heap.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "kernels/cpu/onednn.h"
+
+namespace {
+
+std::atomic<int64_t> allocations{0};
+
+void* counted(size_t bytes, size_t alignment) {
+  if (fovea::cpu::onednn_depth() == 0) allocations.fetch_add(1);
+  const bool wide = alignment > alignof(std::max_align_t);
+  void* data = nullptr;
+  if (wide) {
+    if (posix_memalign(&data, alignment, bytes) != 0) data = nullptr;
+  } else {
+    data = std::malloc(bytes);
+  }
+  if (data == nullptr) throw std::bad_alloc();
+  return data;
+}
+
+}  // namespace
+
+int64_t fovea::testing::heap_allocations() { return allocations.load(); }
+
+void* operator new(size_t bytes) { return counted(bytes, 0); }
+void* operator new[](size_t bytes) { return counted(bytes, 0); }
+void* operator new(size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<size_t>(alignment)); }
+void* operator new[](size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<size_t>(alignment));
+}
+void operator delete(void* data) noexcept { std::free(data); }
+void operator delete[](void* data) noexcept { std::free(data); }
+void operator delete(void* data, size_t) noexcept { std::free(data); }
+void operator delete[](void* data, size_t) noexcept { std::free(data); }
+void operator delete(void* data, std::align_val_t) noexcept { std::free(data); }
+void operator delete[](void* data, std::align_val_t) noexcept { std::free(data); }
+void operator delete(void* data, size_t, std::align_val_t) noexcept { std::free(data); }
+void operator delete[](void* data, size_t, std::align_val_t) noexcept { std::free(data); }
+
+// The linker sends the library's calls here (see tests/CMakeLists.txt).
+extern "C" void* __real_aligned_alloc(size_t alignment, size_t bytes);
+extern "C" void* __wrap_aligned_alloc(size_t alignment, size_t bytes) {
+  allocations.fetch_add(1);
+  return __real_aligned_alloc(alignment, bytes);
+}
