@@ -1,0 +1,284 @@
+#include "text/sentencepiece_vocabulary.h"
+
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "text/lines.h"
+#include "text/subword_sampling.h"
+#include "text/utf8.h"
+#include "text/words.h"
+
+// Exported by the library, though no header of it says so.
+namespace sentencepiece::logging {
+void SetMinLogLevel(int level);  // NOLINT(readability-identifier-naming)
+}
+
+namespace fovea {
+
+namespace {
+
+constexpr std::string_view kSpace = "\u2581";  // how SentencePiece writes a space in a piece
+
+enum class Model : uint8_t { kUnigram = 1, kBpe = 2 };  // as in SentencePiece's files
+
+// Reads as much of the protocol buffers' wire format as is needed to find one field.
+class Message {
+ public:
+  explicit Message(std::string_view bytes) : bytes_(bytes) {}
+
+  // Goes to the next field; false at the end, or where it is not well-formed.
+  bool next() {
+    const uint64_t key = varint();
+    field_ = key >> 3;
+    value_ = 0;
+    payload_ = {};
+    switch (key & 7) {
+      case 0: value_ = varint(); break;
+      case 1: payload_ = take(8); break;
+      case 2: payload_ = take(varint()); break;
+      case 5: payload_ = take(4); break;
+      default: return false;
+    }
+    return field_ != 0;
+  }
+  uint64_t field() const { return field_; }
+  uint64_t value() const { return value_; }
+  std::string_view payload() const { return payload_; }
+
+ private:
+  uint64_t varint() {
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64 && !bytes_.empty(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(take(1)[0]);
+      value |= uint64_t{byte & 0x7Fu} << shift;
+      if (byte < 0x80) break;
+    }
+    return value;
+  }
+  std::string_view take(uint64_t count) {
+    const std::string_view taken = bytes_.substr(0, count);
+    bytes_.remove_prefix(taken.size());
+    return taken;
+  }
+
+  std::string_view bytes_;
+  uint64_t field_ = 0, value_ = 0;
+  std::string_view payload_;
+};
+
+// ModelProto.trainer_spec (field 2) . model_type (field 3); unigram when it is not there.
+uint64_t model_type(std::string_view bytes) {
+  for (Message model(bytes); model.next();) {
+    if (model.field() != 2) continue;
+    for (Message trainer(model.payload()); trainer.next();)
+      if (trainer.field() == 3) return trainer.value();
+  }
+  return static_cast<uint64_t>(Model::kUnigram);
+}
+
+// SentencePiece keeps tabs for itself and would never know one.
+std::string without_tabs(std::string_view text) {
+  std::string spaced(text);
+  std::replace(spaced.begin(), spaced.end(), '\t', ' ');
+  return spaced;
+}
+
+class SentencePieceVocabulary final : public Vocabulary {
+ public:
+  // `name` is for errors.
+  SentencePieceVocabulary(std::string_view bytes, const std::string& name) : pieces_(load(bytes, name)) {
+    const auto type = model_type(bytes);
+    check(type == static_cast<uint64_t>(Model::kUnigram) || type == static_cast<uint64_t>(Model::kBpe),
+          "{}: expected a unigram or bpe model, got another kind", name);
+    model_ = static_cast<Model>(type);
+    check(processor_.pad_id() == kPad && processor_.unk_id() == kUnknown && processor_.bos_id() == kBegin &&
+              processor_.eos_id() == kEnd,
+          "{}: expected the ids {}, {}, {}, {} for padding, unknown, begin and end, got {}, {}, {}, {}", name, kPad,
+          kUnknown, kBegin, kEnd, processor_.pad_id(), processor_.unk_id(), processor_.bos_id(), processor_.eos_id());
+  }
+
+  std::string_view kind() const override { return model_ == Model::kBpe ? "bpe" : "unigram"; }
+  int64_t size() const override { return processor_.GetPieceSize(); }
+  std::string piece(int32_t id) const override {
+    check(id >= 0 && id < size(), "vocabulary: expected an id from 0 to {}, got {}", size() - 1, id);
+    return processor_.IdToPiece(id);
+  }
+
+  std::vector<Token> tokenise(std::string_view text) const override {
+    return tokens_of(processor_.EncodeAsImmutableProto(without_tabs(text)), text);
+  }
+  std::vector<int32_t> encode(std::string_view text) const override {
+    return processor_.EncodeAsIds(without_tabs(text));
+  }
+  std::vector<int32_t> sample(std::string_view text, double rate, Random& random) const override;
+
+  std::string_view extension() const override { return kSentencePieceExtension; }
+  std::string bytes() const override { return processor_.serialized_model_proto(); }
+
+ protected:
+  std::string decode_valid(std::span<const int32_t> ids, std::vector<Token>& tokens) const override {
+    const auto decoded = processor_.DecodeIdsAsImmutableProto(std::vector<int>(ids.begin(), ids.end()));
+    std::string text = decoded.text();
+    // Bytes can spell the end of a line, and a sentence is one line.
+    for (char& c : text)
+      if (c == '\n' || c == '\r' || c == '\0') c = ' ';
+    tokens = tokens_of(decoded, text);
+    return text;
+  }
+
+ private:
+  const sentencepiece::SentencePieceProcessor& load(std::string_view bytes, const std::string& name) {
+    sentencepiece::logging::SetMinLogLevel(3);
+    check(processor_.LoadFromSerializedProto(bytes).ok(), "{}: expected a SentencePiece model, got something else",
+          name);
+    return processor_;
+  }
+
+  // SentencePiece counts the space before a piece to its surface; a token does not.
+  static std::vector<Token> tokens_of(const sentencepiece::ImmutableSentencePieceText& pieces, std::string_view text) {
+    std::vector<Token> tokens;
+    for (const auto& piece : pieces.pieces()) {
+      size_t begin = piece.begin();
+      const size_t end = piece.end();
+      while (begin < end && is_space(code_point_at(text, begin).value)) begin = code_point_at(text, begin).end;
+      tokens.push_back({.id = static_cast<int32_t>(piece.id()),
+                        .begin = begin,
+                        .end = end,
+                        .text = std::string(text.substr(begin, end - begin))});
+    }
+    mark_words(text, tokens);
+    return tokens;
+  }
+
+  sentencepiece::SentencePieceProcessor processor_;
+  Model model_ = Model::kUnigram;
+  PieceTree pieces_;
+};
+
+std::vector<int32_t> SentencePieceVocabulary::sample(std::string_view text, double rate, Random& random) const {
+  std::vector<int32_t> ids;
+  std::string word;
+  const auto end_word = [&] {
+    if (word.empty()) return;
+    (model_ == Model::kBpe ? sample_bpe : sample_unigram)(pieces_, word, rate, random, ids);
+    word.clear();
+  };
+  // No piece reaches across a space, so words are drawn one by one; what the model does not know stays.
+  const auto best = processor_.EncodeAsImmutableProto(without_tabs(text));
+  for (const auto& piece : best.pieces()) {
+    const bool ordinary = pieces_.ordinary(static_cast<int32_t>(piece.id()));
+    if (!ordinary || piece.piece().starts_with(kSpace)) end_word();
+    if (ordinary) {
+      word += piece.piece();
+    } else {
+      ids.push_back(static_cast<int32_t>(piece.id()));
+    }
+  }
+  end_word();
+  return ids;
+}
+
+// Hands the trainer the lines that it can learn from: it ends the program when there are none.
+class Lines final : public sentencepiece::SentenceIterator {
+ public:
+  explicit Lines(std::span<const std::string> lines) {
+    for (const std::string& line : lines)
+      if (useful(line)) lines_.push_back(&line);
+    if (!empty()) line_ = without_tabs(*lines_[0]);
+  }
+  bool empty() const { return lines_.empty(); }
+  bool done() const override { return at_ == lines_.size(); }
+  void Next() override {  // NOLINT(readability-identifier-naming)
+    if (++at_ < lines_.size()) line_ = without_tabs(*lines_[at_]);
+  }
+  const std::string& value() const override { return line_; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  // Has a character that no normalisation takes away, and not the trainer's own mark.
+  static bool useful(std::string_view line) {
+    if (line.size() > kMostLineBytes || line.find("\u2585") != std::string_view::npos) return false;
+    for (const auto& [value, begin, end] : code_points(line)) {
+      const bool stays = (value > 0x20 && value < 0x7F) || (value >= 0xC0 && value < 0x2000) ||
+                         (value >= 0x2100 && value < 0x2500) || (value > 0x3000 && value < 0xD800) ||
+                         (value >= 0x10000 && value < 0xE0000);
+      if (stays && !is_space(value)) return true;
+    }
+    return false;
+  }
+
+  std::vector<const std::string*> lines_;
+  size_t at_ = 0;
+  std::string line_;
+};
+
+// An alphabet is small and is known whole, digits and rare letters too: the share of characters to know is
+// raised to what the most frequent ones make up, and matters only for scripts with thousands of them.
+double coverage_for(std::span<const std::string> lines, double coverage) {
+  constexpr size_t kAlphabet = 256;
+  std::unordered_map<char32_t, int64_t> counts;
+  for (const std::string& line : lines)
+    for (const auto& point : code_points(line)) ++counts[point.value];
+  if (counts.size() <= kAlphabet) return 1;
+  std::vector<int64_t> sorted;
+  sorted.reserve(counts.size());
+  for (const auto& [value, count] : counts) sorted.push_back(count);
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  const auto alphabet = std::accumulate(sorted.begin(), sorted.begin() + kAlphabet, int64_t{0});
+  const auto all = std::accumulate(sorted.begin(), sorted.end(), int64_t{0});
+  return std::max(coverage, static_cast<double>(alphabet) / static_cast<double>(all));
+}
+
+// The trainer says "... smaller than required_chars. 10 vs 18. ..."
+[[noreturn]] void explain(const std::string& message, const VocabularyOptions& options) {
+  const size_t at = message.find(" vs ");
+  int64_t least = 0;
+  if (message.find("required_chars") != std::string::npos && at != std::string::npos)
+    std::from_chars(message.data() + at + 4, message.data() + message.size(), least);
+  if (least > 0) {
+    fail("vocabulary: expected a size of at least {} for the characters of this text, got {}", least, options.size);
+  }
+  fail("vocabulary: SentencePiece could not learn from this text: {}", message);
+}
+
+}  // namespace
+
+std::unique_ptr<Vocabulary> train_sentencepiece(std::span<const std::string> lines, const VocabularyOptions& options) {
+  Lines useful(lines);
+  check(!useful.empty(), "vocabulary: expected text to learn from, got none");
+  const std::unordered_map<std::string, std::string> settings{
+      {"model_type", options.kind},
+      {"vocab_size", std::to_string(options.size)},
+      {"hard_vocab_limit", "false"},
+      {"character_coverage", fmt::format("{:.9f}", coverage_for(lines, options.coverage))},
+      {"byte_fallback", options.byte_fallback ? "true" : "false"},
+      {"normalization_rule_name", options.normalisation},
+      {"pad_id", std::to_string(kPad)},
+      {"unk_id", std::to_string(kUnknown)},
+      {"bos_id", std::to_string(kBegin)},
+      {"eos_id", std::to_string(kEnd)},
+      {"unk_surface", std::string(kUnknownText)},
+      {"max_sentence_length", std::to_string(kMostLineBytes)},
+      {"num_threads", "16"},  // sums are cut by it: the same model on every machine
+      {"minloglevel", "3"},
+  };
+  std::string bytes;
+  const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &useful, &bytes);
+  if (!status.ok()) explain(status.error_message(), options);
+  return std::make_unique<SentencePieceVocabulary>(bytes, "vocabulary");
+}
+
+std::unique_ptr<Vocabulary> load_sentencepiece(const std::string& path) {
+  return std::make_unique<SentencePieceVocabulary>(read_file(path), path);
+}
+
+}  // namespace fovea

@@ -1,0 +1,59 @@
+#include "text/vocabulary.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "text/list_vocabulary.h"
+#include "text/sentencepiece_vocabulary.h"
+
+namespace fovea {
+
+std::vector<int32_t> Vocabulary::sample(std::string_view text, double, Random&) const { return encode(text); }
+
+std::string Vocabulary::decode(std::span<const int32_t> ids, std::vector<Token>* tokens) const {
+  for (const int32_t id : ids)
+    check(id >= 0 && id < size(), "vocabulary: expected ids from 0 to {}, got {}", size() - 1, id);
+  std::vector<Token> places;
+  std::string text = decode_valid(ids, places);
+  if (tokens) *tokens = std::move(places);
+  return text;
+}
+
+TrainedVocabulary train_vocabulary(std::span<const std::string> lines, const VocabularyOptions& options) {
+  check(options.size > kEnd + 1, "vocabulary: expected a size of at least {}, got {}", kEnd + 2, options.size);
+  if (options.kind == "word" || options.kind == "character") return {train_list(lines, options), ""};
+  check(options.kind == "unigram" || options.kind == "bpe",
+        "vocabulary: expected unigram, bpe, word or character as kind, got \"{}\"", options.kind);
+  TrainedVocabulary trained{train_sentencepiece(lines, options), ""};
+  if (const int64_t size = trained.vocabulary->size(); size < options.size) {
+    trained.warning =
+        fmt::format("vocabulary: the text is too small for {} {} pieces; made {}", options.size, options.kind, size);
+  }
+  return trained;
+}
+
+namespace {
+
+std::string path_of(const std::string& folder, const std::string& stem, std::string_view extension) {
+  return (std::filesystem::path(folder) / fmt::format("{}.{}", stem, extension)).string();
+}
+
+}  // namespace
+
+void save_vocabulary(const Vocabulary& vocabulary, const std::string& folder, const std::string& stem) {
+  write_file_atomically(path_of(folder, stem, vocabulary.extension()), vocabulary.bytes());
+  // One of another kind that was there before must not be found instead.
+  const std::string_view other = vocabulary.extension() == kListExtension ? kSentencePieceExtension : kListExtension;
+  std::filesystem::remove(path_of(folder, stem, other));
+}
+
+std::unique_ptr<Vocabulary> load_vocabulary(const std::string& folder, const std::string& stem) {
+  const std::string model = path_of(folder, stem, kSentencePieceExtension),
+                    list = path_of(folder, stem, kListExtension);
+  if (std::filesystem::exists(model)) return load_sentencepiece(model);
+  check(std::filesystem::exists(list), "vocabulary: expected {} or {}, found neither", model, list);
+  return load_list(list);
+}
+
+}  // namespace fovea

@@ -1,0 +1,34 @@
+#include "text/words.h"
+
+#include "text/utf8.h"
+
+namespace fovea {
+
+namespace {
+
+// The character that ends at byte `at`.
+char32_t code_point_before(std::string_view text, size_t at) {
+  size_t begin = at - 1;
+  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+  return code_point_at(text, begin).value;
+}
+
+bool word_begins_at(std::string_view text, size_t at) {
+  if (at == 0 || at >= text.size()) return true;
+  const char32_t before = code_point_before(text, at), here = code_point_at(text, at).value;
+  if (is_space(here)) return false;
+  return is_space(before) || is_unspaced(before) || is_unspaced(here);
+}
+
+}  // namespace
+
+void mark_words(std::string_view text, std::vector<Token>& tokens) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    Token& token = tokens[i];
+    // An empty token (a lone space, the first bytes of a character) has begun the word that follows it.
+    const bool continues = i > 0 && tokens[i - 1].begin == token.begin && !is_silent(tokens[i - 1].id);
+    token.starts_word = i == 0 || is_silent(token.id) || (!continues && word_begins_at(text, token.begin));
+  }
+}
+
+}  // namespace fovea
