@@ -1,0 +1,161 @@
+#include "text/corpus.h"
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "base/threads.h"
+
+namespace fovea {
+
+namespace {
+
+constexpr size_t kChunk = size_t{1} << 16;  // lines encoded before they are filtered
+
+using Encoded = std::vector<std::vector<int32_t>>;
+using Encode = std::function<std::vector<int32_t>(size_t line)>;
+
+// Lines [begin, end), on all threads.
+Encoded encode_lines(size_t begin, size_t end, const Encode& encode) {
+  Encoded encoded(end - begin);
+  std::exception_ptr failure;
+  std::mutex mutex;
+  parallel_for(static_cast<int64_t>(end - begin), 64, [&](int64_t from, int64_t to) {
+    try {
+      for (auto i = static_cast<size_t>(from); i < static_cast<size_t>(to); ++i) encoded[i] = encode(begin + i);
+    } catch (...) {
+      const std::scoped_lock lock(mutex);
+      failure = std::current_exception();
+    }
+  });
+  if (failure) std::rethrow_exception(failure);
+  return encoded;
+}
+
+Encode encoder(std::span<const std::string> lines, const Vocabulary& vocabulary, double rate, SamplingSeed seed) {
+  if (rate == 0) return [=, &vocabulary](size_t i) { return vocabulary.encode(lines[i]); };
+  const RandomBits key = philox(seed.seed, seed.epoch, 0);
+  const uint64_t mixed = (uint64_t{key.word[0]} << 32) | key.word[1];
+  return [=, &vocabulary](size_t i) {
+    Random random(mixed, i);
+    return vocabulary.sample(lines[i], rate, random);
+  };
+}
+
+// Pairs seen before, by their text.
+class Duplicates {
+ public:
+  explicit Duplicates(const ParallelLines& lines) : seen_(0, Hash{lines}, Equal{lines}) {}
+  bool again(size_t line) { return !seen_.insert(line).second; }
+
+ private:
+  struct Hash {
+    const ParallelLines& lines;
+    size_t operator()(size_t i) const {
+      const std::hash<std::string> hash;
+      return hash(lines.source[i]) * 31 + hash(lines.target[i]);
+    }
+  };
+  struct Equal {
+    const ParallelLines& lines;
+    bool operator()(size_t i, size_t j) const {
+      return lines.source[i] == lines.source[j] && lines.target[i] == lines.target[j];
+    }
+  };
+  std::unordered_set<size_t, Hash, Equal> seen_;
+};
+
+bool longer_than(size_t length, int64_t most) { return most > 0 && length > static_cast<size_t>(most); }
+
+// The counter of the reason to leave a pair out; null when there is none.
+int64_t* reason_against(size_t source, size_t target, const CorpusOptions& options, FilterReport& report) {
+  if (source == 0) return &report.empty_source;
+  if (target == 0) return &report.empty_target;
+  if (longer_than(source, options.max_source)) return &report.long_source;
+  if (longer_than(target, options.max_target)) return &report.long_target;
+  const auto [shorter, longer] = std::minmax(source, target);
+  const bool uneven =
+      options.max_ratio > 0 && static_cast<double>(longer) > options.max_ratio * static_cast<double>(shorter);
+  return uneven ? &report.ratio : nullptr;
+}
+
+// 1234567 as 1,234,567.
+std::string grouped(int64_t number) {
+  if (number < 1000) return std::to_string(number);
+  return fmt::format("{},{:03}", grouped(number / 1000), number % 1000);
+}
+
+}  // namespace
+
+void Sentences::append(std::span<const int32_t> ids) {
+  ids_.insert(ids_.end(), ids.begin(), ids.end());
+  ends_.push_back(ids_.size());
+}
+
+std::string FilterReport::text() const {
+  std::string text = fmt::format("kept {} of {} pairs", grouped(kept), grouped(total));
+  std::string_view separator = "; left out: ";
+  const auto add = [&](int64_t count, std::string_view reason) {
+    if (count == 0) return;
+    text += fmt::format("{}{} {}", separator, grouped(count), reason);
+    separator = ", ";
+  };
+  add(empty_source, "with an empty source");
+  add(empty_target, "with an empty target");
+  add(long_source, "with a source that is too long");
+  add(long_target, "with a target that is too long");
+  add(ratio, "with sides of too different length");
+  add(duplicate, "seen before");
+  return text;
+}
+
+BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, const Vocabulary& target,
+                         const CorpusOptions& options, SamplingSeed seed) {
+  const size_t total = lines.source.size();
+  check(lines.target.size() == total, "corpus: expected as many target lines as source lines, got {} and {}",
+        lines.target.size(), total);
+  const Encode encode_source_line = encoder(lines.source, source, options.sampling, {seed.seed, 2 * seed.epoch});
+  const Encode encode_target_line = encoder(lines.target, target, options.sampling, {seed.seed, 2 * seed.epoch + 1});
+  BuiltCorpus built;
+  FilterReport& report = built.report;
+  Duplicates duplicates(lines);
+  report.total = static_cast<int64_t>(total);
+  for (size_t begin = 0; begin < total; begin += kChunk) {
+    const size_t end = std::min(total, begin + kChunk);
+    const Encoded sources = encode_lines(begin, end, encode_source_line);
+    const Encoded targets = encode_lines(begin, end, encode_target_line);
+    for (size_t i = begin; i < end; ++i) {
+      const auto &x = sources[i - begin], &y = targets[i - begin];
+      int64_t* reason = reason_against(x.size(), y.size(), options, report);
+      if (!reason && options.drop_duplicates && duplicates.again(i)) reason = &report.duplicate;
+      if (reason) {
+        ++*reason;
+        continue;
+      }
+      built.corpus.source.append(x);
+      built.corpus.target.append(y);
+      built.corpus.lines.push_back(static_cast<int64_t>(i));
+    }
+  }
+  report.kept = built.corpus.size();
+  check(report.kept > 0, "corpus: expected pairs to train on, got none: {}", report.text());
+  return built;
+}
+
+ParallelCorpus encode_source(std::span<const std::string> lines, const Vocabulary& vocabulary) {
+  const Encode encode = encoder(lines, vocabulary, 0, {});
+  ParallelCorpus corpus;
+  for (size_t begin = 0; begin < lines.size(); begin += kChunk) {
+    for (const auto& ids : encode_lines(begin, std::min(lines.size(), begin + kChunk), encode)) {
+      corpus.lines.push_back(corpus.size());
+      corpus.source.append(ids);
+    }
+  }
+  return corpus;
+}
+
+}  // namespace fovea
