@@ -23,9 +23,10 @@ struct Options {
   int threads = 0;     // 0: whatever the program measures by itself
   std::string json;    // file the tables are written to, if any
   std::string filter;  // only cases whose name contains it, where a program has named cases
+  std::string python;  // what runs a peer written in Python, where a program has one
 };
 
-// Reads --quick, --threads N, --json FILE, --filter TEXT. Prints help or an error and exits by itself.
+// Reads --quick, --threads N, --json FILE, --filter TEXT, --python PATH. Prints help or an error and exits by itself.
 Options parse(int argc, char** argv, const std::string& description);
 
 // Seconds a call: the median of the repeats and their quartiles.
