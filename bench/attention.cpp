@@ -102,6 +102,12 @@ struct Run {
   int threads;
 };
 
+// Where it was when this was built, or in the repository one stands in.
+std::string peer_script() {
+  const std::string built = FOVEA_PEERS "/additive_attention.py";
+  return std::filesystem::exists(built) ? built : "bench/peers/additive_attention.py";
+}
+
 std::vector<Contender> start(const Run& run, const bench::AttentionSize& size, const Folder& folder) {
   const auto arguments = [&](std::vector<std::string> command, const std::string& results) {
     for (const int64_t n : {size.batch, size.queries, size.keys, size.width, static_cast<int64_t>(run.threads)}) {
@@ -156,7 +162,7 @@ void measure(const Run& run, const bench::AttentionSize& size, bench::Table& tab
 int main(int argc, char** argv) {
   if (argc == 10 && std::string(argv[1]) == "--worker") return run_worker(argv + 2);
   const bench::Options options = bench::parse(argc, argv, "Additive attention: fused, written out, and PyTorch's");
-  const Run run{options, std::filesystem::read_symlink("/proc/self/exe"), FOVEA_PEERS "/additive_attention.py",
+  const Run run{options, std::filesystem::read_symlink("/proc/self/exe"), peer_script(),
                 options.threads > 0 ? options.threads : thread_count()};
   bench::Table table(fmt::format("additive attention, B32 D512, f32, {} threads", run.threads),
                      {"case", "contender", "forward ms", "fwd+bwd ms", "fwd ratio", "f+b ratio", "peak MB", "work MB"});

@@ -181,27 +181,6 @@ inline const float* dropout_row(const DropoutFactors& drawn, int64_t first, int6
   return factors + before;
 }
 
-// sums[0..3] = the sums over the lanes of a, b, c and d
-HWY_INLINE void store_sums(Floats a, Floats b, Floats c, Floats d, float* sums) {
-#if HWY_TARGET == HWY_SCALAR
-  const Floats all[] = {a, b, c, d};
-  for (int i = 0; i < 4; ++i) sums[i] = sum(all[i]);
-#else
-  const FloatTag tag;
-  const hn::RepartitionToWide<FloatTag> twos;
-  const auto ab = hn::BitCast(twos, hn::Add(hn::InterleaveLower(tag, a.v, b.v), hn::InterleaveUpper(tag, a.v, b.v)));
-  const auto cd = hn::BitCast(twos, hn::Add(hn::InterleaveLower(tag, c.v, d.v), hn::InterleaveUpper(tag, c.v, d.v)));
-  const Floats low = hn::BitCast(tag, hn::InterleaveLower(twos, ab, cd));
-  const Floats high = hn::BitCast(tag, hn::InterleaveUpper(twos, ab, cd));
-  float fours[kLanes];  // each four hold a, b, c, d of theirs
-  store(low + high, fours);
-  const hn::Full128<float> four;
-  auto total = hn::LoadU(four, fours);
-  for (int64_t i = 4; i < kLanes; i += 4) total = hn::Add(total, hn::LoadU(four, fours + i));
-  hn::StoreU(total, four, sums);
-#endif
-}
-
 // out[s] = x . rows[s], by fours: out has room for three more.
 template <class T> void dot_rows(const float* x, const Rows<T>& rows, float* out) {
   for (int64_t s = 0; s < rows.count; s += 4) {
@@ -215,7 +194,8 @@ template <class T> void dot_rows(const float* x, const Rows<T>& rows, float* out
       c = mul_add(left, load(row[2] + i, lanes), c);
       d = mul_add(left, load(row[3] + i, lanes), d);
     });
-    store_sums(a, b, c, d, out + s);
+    const Floats dots[4] = {a, b, c, d};
+    for (int64_t i = 0; i < 4; ++i) out[s + i] = sum(dots[i]);
   }
 }
 
