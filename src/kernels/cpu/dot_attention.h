@@ -42,8 +42,10 @@ struct Panel {
   int64_t stride;
   float* at(int64_t row) const { return data + row * stride; }
 };
+// A stride of whole kilobytes is avoided: all rows would meet in a few sets of the cache.
 template <class Name> Panel panel(int64_t rows, int64_t width) {
-  return {scratch<float, Name>(static_cast<size_t>(rows * padded(width))), padded(width)};
+  const int64_t stride = padded(width) + (padded(width) % 256 == 0 ? kLanes : 0);
+  return {scratch<float, Name>(static_cast<size_t>(rows * stride)), stride};
 }
 
 // Rows lie too far apart for the machine to foresee the next ones.
