@@ -43,7 +43,8 @@ template <> struct DTypeOf<float> { static constexpr DType kValue = DType::kF32;
 template <> struct DTypeOf<bf16> { static constexpr DType kValue = DType::kBF16; };
 template <> struct DTypeOf<int32_t> { static constexpr DType kValue = DType::kI32; };
 template <> struct DTypeOf<double> { static constexpr DType kValue = DType::kF64; };
-template <class T> constexpr DType dtype_of = DTypeOf<T>::kValue;
+template <class T>
+constexpr DType dtype_of = DTypeOf<T>::kValue;  // NOLINT(readability-identifier-naming): reads like a function
 
 }  // namespace fovea
 
