@@ -27,6 +27,7 @@ template <class T, int kRank> struct View {
   explicit operator bool() const { return data != nullptr; }
   template <class... Index> T& operator()(Index... indices) const {
     static_assert(sizeof...(Index) == kRank);
+    assert(data != nullptr);
     int64_t flat = 0;
     int axis = 0;
     for (const int64_t index : {int64_t{indices}...}) {
