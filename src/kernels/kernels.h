@@ -282,6 +282,32 @@ struct GaussianWindowGradArgs {
   float sigma = 1.0f, width = 0.0f;
 };
 
+// y (+)= x turned: with d the depth of a head and w = position * 10000^(-2i/d), the pair (x[i], x[i + d/2]) of
+// each head becomes (x[i] cos w - x[i + d/2] sin w, x[i] sin w + x[i + d/2] cos w) (Su et al. 2021). Row t of
+// x [T,B,H*d] stands at position + t * stride. Its gradient is the turn back; d is even.
+struct RotaryArgs {
+  Tensor x, y;
+  int64_t heads = 1, position = 0, stride = 1;
+  bool back = false, accumulate = false;
+};
+
+// ---- choosing ----------------------------------------------------------------------------------
+
+// One of each row of weights [N,S], which are at least 0: the first with sum of those up to it > u * sum of all,
+// for u = random_word(seed, stream, row) / 2^32; without `random.step`, the largest, of equal ones the first.
+// chosen [N,S] is 1 there and 0 elsewhere. A row of zeros has nothing to choose and stays zero.
+struct ChooseArgs {
+  Tensor weights, chosen;
+  RandomSite random;
+};
+
+// The k largest of each row of x [N,V], largest first, of equal ones the first: values [N,k] and index i32 [N,k].
+// Past the end of a short row the value is -inf and the index -1. NaN is never chosen.
+struct TopKArgs {
+  Tensor x, values, index;
+  int64_t k = 1;
+};
+
 // ---- recurrence --------------------------------------------------------------------------------
 
 // tanh: h' = tanh(x + h).  gates in x and h [B,H]
@@ -424,6 +450,9 @@ struct AdamArgs {
   X(dot_attention_grad, DotAttentionGradArgs)     \
   X(gaussian_window, GaussianWindowArgs)          \
   X(gaussian_window_grad, GaussianWindowGradArgs) \
+  X(rotary, RotaryArgs)                           \
+  X(choose, ChooseArgs)                           \
+  X(top_k, TopKArgs)                              \
   X(cell, CellArgs)                               \
   X(cell_grad, CellGradArgs)                      \
   X(recurrent, RecurrentArgs)                     \

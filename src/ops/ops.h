@@ -107,8 +107,26 @@ struct Attended {
   Tensor weights;  // [B,H,T,S], if wanted
 };
 Attended dot_attention(const Var& query, const Var& keys, const Var& values, const DotAttention& options = {});
+// Queries and keys turned by their positions: row t of x [T,B,H*d] stands at position + t * stride.
+Var rotary(const Var& x, int64_t heads, int64_t position = 0, int64_t stride = 1);
+// query . distances[clip(s - t)] per head (Shaw et al. 2018, equation 4): a learned vector for each distance up to
+// w; query [T,B,H*d], distances [2w+1,d] -> [B,H,T,S]. Query t stands at position + t * stride among the keys.
+struct Positions {
+  int64_t first = 0, stride = 1;
+};
+Var relative_score(const Var& query, const Var& distances, int64_t keys, int64_t heads, Positions positions = {});
 // weights * exp(-(s-center)^2 / 2 sigma^2), 0 further than width from the center; center [T,B,H]
 Var gaussian_window(const Var& weights, const Var& center, float sigma, float width = 0.0f);
+
+// ---- choosing ----
+// One of each row of the last axis, as a row of one 1: by lot in proportion to the weights (only while a tape
+// records), or the largest. `straight_through` gives the weights the gradient of what was chosen (Bengio et al. 2013);
+// without it the choice has none.
+Var choose(const Var& weights, bool by_lot, bool straight_through);
+struct TopK {
+  Tensor values, index;  // [...,k], largest first
+};
+TopK top_k(const Tensor& x, int64_t k);
 
 // ---- recurrence ----
 struct State {

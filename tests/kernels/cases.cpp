@@ -340,6 +340,22 @@ void add_attention(std::vector<Case>& list) {
                       {64, 6}});
     }
   }
+  for (const int64_t heads : {1, 3}) {
+    list.push_back({fmt::format("rotary_{}", heads),
+                    {"rotary"},
+                    {{{5, 2, heads * 10}}},
+                    [=](auto& x, auto&) -> std::vector<Var> {
+                      return {rotary(x[0], heads, 3), rotary(x[0], heads, 7, 0)};
+                    },
+                    {32, 4}});
+    list.push_back({fmt::format("relative_score_{}", heads),
+                    {"matmul", "embedding_grad"},
+                    {{{4, 2, heads * 5}}, parameter({5, 5})},
+                    [=](auto& x, auto&) -> std::vector<Var> {
+                      return {relative_score(x[0], x[1], 6, heads), relative_score(x[0], x[1], 3, heads, {2, 0})};
+                    },
+                    {64, 4}});
+  }
   list.push_back({"dot_attention_huge_logits",
                   {"dot_attention", "dot_attention_grad"},
                   {{{3, 2, 4}, -100, 100}, {{5, 2, 4}, -100, 100}, {{5, 2, 4}}},

@@ -14,8 +14,8 @@
 namespace fovea::testing {
 namespace {
 
-// Checked by train/optimiser_test.cpp: they have no gradient.
-const std::set<std::string> kOptimisers = {"squared_norm", "sgd", "adam"};
+// They have no gradient: train/optimiser_test.cpp and ops/choose_test.cpp check them.
+const std::set<std::string> kWithoutGradient = {"squared_norm", "sgd", "adam", "choose", "top_k"};
 
 std::set<std::string> table_entries() {
   std::set<std::string> names;
@@ -36,7 +36,7 @@ std::set<std::string> called(const KernelProfile& profile) {
 class CoverageTest : public ::testing::TestWithParam<Device> {};
 
 TEST_P(CoverageTest, EveryKernelIsCalledByTheCasesThatClaimIt) {
-  std::set<std::string> covered = kOptimisers;
+  std::set<std::string> covered = kWithoutGradient;
   const DType dtype = GetParam() == Device::reference() ? DType::kF64 : DType::kF32;
   for (const Case& c : cases()) {
     const auto inputs = input_values(c, dtype);

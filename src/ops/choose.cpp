@@ -1,0 +1,28 @@
+// Hard choices: one of each row by lot or by size, and the k largest.
+#include "ops/check.h"
+#include "ops/ops.h"
+
+namespace fovea {
+
+Var choose(const Var& weights, bool by_lot, bool straight_through) {
+  Expect("choose", "weights", weights.value()).elements().rank(1, Shape::kMaxRank);
+  Tape* tape = Tape::current();
+  const Device d = weights.device();
+  ChooseArgs args{.weights = weights.value(), .chosen = empty_like(weights.value())};
+  if (by_lot && tape != nullptr) args.random = tape->next_random();
+  kernels(d).choose(stream(d), args);
+  return Tape::record_if(straight_through && weights.needs_grad(), args.chosen, [=](const Tensor& dy) {
+    kernels(d).affine(stream(d), {.x = dy, .y = weights.grad(), .accumulate = true});
+  });
+}
+
+TopK top_k(const Tensor& x, int64_t k) {
+  Expect("top_k", "x", x).elements().rank(1, Shape::kMaxRank);
+  check(k >= 1, "top_k: expected a k of at least 1, got {}", k);
+  const Shape shape = x.shape().with(-1, k);
+  const TopK largest{empty(shape, x.dtype(), x.device()), empty(shape, DType::kI32, x.device())};
+  kernels(x.device()).top_k(stream(x.device()), {.x = x, .values = largest.values, .index = largest.index, .k = k});
+  return largest;
+}
+
+}  // namespace fovea
