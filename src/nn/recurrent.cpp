@@ -14,8 +14,13 @@ State RecurrentCell::step(const Var& x_gates, const State& before) const {
 }
 
 Unrolled RecurrentCell::unroll(const Var& x, const State& initial, const Tensor& lengths, bool reverse) const {
+  return unroll_gates(input_(x), initial, lengths, reverse);
+}
+
+Unrolled RecurrentCell::unroll_gates(const Var& x_gates, const State& initial, const Tensor& lengths,
+                                     bool reverse) const {
   return recurrent(
-      input_(x),
+      x_gates,
       {.cell = cell_, .weight = *weight_, .bias = *bias_, .initial = initial, .lengths = lengths, .reverse = reverse});
 }
 
@@ -49,7 +54,8 @@ Var RecurrentStack::operator()(const Var& x, const Tensor& lengths, std::vector<
   for (size_t first = 0; first < cells_.size(); first += directions) {
     if (first > 0) y = dropout(y, options_.dropout, /*across_steps=*/true);
     const Var ahead = run(cells_[first], y, false);
-    y = directions == 1 ? ahead : concat({ahead, run(cells_[first + 1], y, true)}, 2);
+    const Var above = directions == 1 ? ahead : concat({ahead, run(cells_[first + 1], y, true)}, 2);
+    y = first > 0 && options_.residual ? above + y : above;
   }
   return y;
 }

@@ -19,7 +19,8 @@ class RecurrentCell {
   Var input_gates(const Var& x) const { return input_(x); }
   // One step on the input's part of the gates [B,G*H].
   State step(const Var& x_gates, const State& before) const;
-  // The whole sequence; x [T,B,in].
+  // The whole sequence, from the input's part of the gates [T,B,G*H] or from the input itself [T,B,in].
+  Unrolled unroll_gates(const Var& x_gates, const State& initial, const Tensor& lengths, bool reverse) const;
   Unrolled unroll(const Var& x, const State& initial, const Tensor& lengths, bool reverse) const;
   State zero_state(int64_t batch, DType dtype, Device device) const;
   int64_t hidden() const { return hidden_; }
@@ -35,7 +36,8 @@ struct RecurrentOptions {
   Cell cell = Cell::kGru;
   int64_t layers = 1;
   bool bidirectional = false;
-  float dropout = 0.0f;  // between layers; the same mask at every step
+  float dropout = 0.0f;   // between layers; the same mask at every step
+  bool residual = false;  // whether a layer above the first adds its input
 };
 
 class RecurrentStack {

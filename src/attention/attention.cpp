@@ -1,0 +1,172 @@
+#include "attention/attention.h"
+
+#include <cmath>
+#include <limits>
+
+namespace fovea {
+
+namespace {
+
+// The combinations that mean nothing, each with its reason.
+void refuse_nonsense(const AttentionConfig& c) {
+  check(!(c.relative == "rotary" && c.score != "dot" && c.score != "scaled-dot" && c.score != "cosine"),
+        "attention.relative: rotary turns queries and keys of one space, which {} does not compare; choose dot, "
+        "scaled-dot or cosine",
+        c.score);
+  check(!(c.score == "location" && c.relative != "none"),
+        "attention.relative: the location score looks at no key, so {} has nothing to act on; choose none", c.relative);
+  check(!(c.scope == "local-p" && c.selection == "sparse"),
+        "attention.selection: local-p weights a softmax by a Gaussian; sparse would take it as it is; choose soft or "
+        "hard");
+  check(!(c.coverage && c.heads > 1),
+        "attention.coverage: coverage follows one set of weights, got {} heads; choose heads = 1", c.heads);
+}
+
+// The last position of each sentence, [1,B,1] in x's dtype.
+Var last_positions(const Memory& memory, const Var& x) {
+  const int64_t batch = memory.batch();
+  if (!memory.lengths) {
+    const Tensor last = empty({1, batch, 1}, x.dtype(), x.device());
+    kernels(x.device()).affine(stream(x.device()), {.y = last, .beta = static_cast<float>(memory.size() - 1)});
+    return last;
+  }
+  return affine(cast(Var(memory.lengths), x.dtype()), 1.0f, -1.0f).reshape({1, batch, 1});
+}
+
+}  // namespace
+
+Attention::Attention(Parameters& parameters, const std::string& name, const AttentionConfig& config,
+                     int64_t query_depth, int64_t memory_depth)
+    : config_(config), context_depth_(memory_depth) {
+  refuse_nonsense(config);
+  ScoreSizes sizes{query_depth, memory_depth, config.depth > 0 ? config.depth : query_depth};
+  if (config.heads > 1) {
+    const int64_t depth = sizes.depth;
+    check(depth % config.heads == 0, "attention.heads: expected a number that divides the depth {}, got {}", depth,
+          config.heads);
+    query_ = std::make_unique<Linear>(parameters, name + ".query", query_depth, depth);
+    keys_ = std::make_unique<Linear>(parameters, name + ".keys", memory_depth, depth);
+    values_ = std::make_unique<Linear>(parameters, name + ".values", memory_depth, depth);
+    out_ = std::make_unique<Linear>(parameters, name + ".out", depth, query_depth);
+    sizes = {depth, depth, depth};
+    context_depth_ = query_depth;
+  }
+  score_ = find_score(config.score).make(config, sizes, parameters, name + ".score");
+  if (config.scope == "local-p") {
+    center_hidden_ = std::make_unique<Linear>(parameters, name + ".center.hidden", sizes.query, sizes.depth,
+                                              Linear::Options{.bias = false});
+    center_ = std::make_unique<Linear>(parameters, name + ".center.v", sizes.depth, config.heads,
+                                       Linear::Options{.bias = false});
+  }
+  if (config.relative == "shaw") {
+    distances_ = &parameters.add(name + ".distances", {2 * config.window + 1, sizes.query / config.heads},
+                                 Initialiser::glorot());
+  }
+  if (config.coverage) coverage_weight_ = &parameters.add(name + ".coverage", {1}, Initialiser::constant(0.0));
+}
+
+std::string Attention::mechanism() const {
+  std::string text = fmt::format("{}, {}, {}", config_.score, config_.scope, config_.selection);
+  if (config_.heads > 1) text += fmt::format(", {} heads", config_.heads);
+  if (config_.relative != "none") text += ", " + config_.relative;
+  if (config_.coverage) text += ", coverage";
+  return text;
+}
+
+Memory Attention::remember(const Var& states, const Tensor& lengths, int64_t position) const {
+  Var keys = keys_ ? (*keys_)(states) : states;
+  const Var values = values_ ? (*values_)(states) : states;
+  if (config_.relative == "rotary") keys = rotary(keys, config_.heads, position, 1);
+  return {score_->project_keys(keys), values, lengths};
+}
+
+Mask Attention::mask_for(const Memory& memory, const AttentionQuery& query, const Var& q) const {
+  Mask mask{.lengths = memory.lengths, .causal = query.causal, .offset = query.position};
+  const int64_t steps = q.dim(0), size = memory.size(), heads = config_.heads;
+  const bool window = config_.scope == "local-m", slope = config_.relative == "alibi";
+  if (!window && !slope) return mask;
+  // A table over (step, position), the same for every sentence.
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  const Tensor bias = empty({1, slope ? heads : 1, steps, size}, DType::kF32, Device::cpu());
+  float* cell = bias.data<float>();
+  for (int64_t h = 0; h < bias.dim(1); ++h) {
+    const float m = slope ? std::exp2(-8.0f * static_cast<float>(h + 1) / static_cast<float>(heads)) : 0.0f;
+    for (int64_t t = 0; t < steps; ++t) {
+      // Past the end of the source the window stays at its last positions.
+      const int64_t place = query.position + t * query.stride, center = std::min(place, size - 1);
+      for (int64_t s = 0; s < size; ++s) {
+        const int64_t distance = std::abs(s - place);
+        const bool hidden = window && std::abs(s - center) > config_.window;
+        *cell++ = hidden ? kHidden : -m * static_cast<float>(distance);
+      }
+    }
+  }
+  mask.bias = cast(to_device(bias, q.device()), accumulator_of(q.dtype())).value();
+  return mask;
+}
+
+Var Attention::scores(const Memory& memory, const AttentionQuery& query, const Var& q) const {
+  Var scores = score_->score(q, memory.keys, memory.lengths);
+  if (distances_ != nullptr) {
+    scores = scores + relative_score(q, *distances_, memory.size(), config_.heads, {query.position, query.stride});
+  }
+  if (query.coverage) {
+    scores = scores + query.coverage * cast(coverage_weight_->var(), scores.dtype());
+  }
+  return scores;
+}
+
+Var Attention::select(const Var& scores, const Mask& mask, AttentionResult& result) const {
+  if (config_.selection == "sparse") return sparsemax(scores, mask);
+  const Var soft = softmax(scores, mask);
+  if (config_.selection == "soft") return soft;
+  const Tape* tape = Tape::current();
+  const bool learning = tape != nullptr && tape->training();
+  const bool straight = config_.estimator == "straight-through";
+  const Var chosen = choose(soft, /*sample=*/learning, /*straight_through=*/straight);
+  if (learning && !straight) {
+    // A chosen weight is never 0, but a masked row has none: the small number keeps its logarithm finite.
+    result.log_choice = log(affine(sum(chosen * soft, 3), 1.0f, 1e-20f));
+    result.entropy = affine(sum(soft * log(affine(soft, 1.0f, 1e-20f)), 3), -1.0f);
+  }
+  return chosen;
+}
+
+AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery& query) const {
+  AttentionResult result;
+  Var q = query_ ? (*query_)(query.query) : query.query;
+  if (config_.relative == "rotary") q = rotary(q, config_.heads, query.position, query.stride);
+  const Mask mask = mask_for(memory, query, q);
+
+  float scale = 1.0f;
+  const bool plain =
+      config_.selection == "soft" && config_.scope != "local-p" && distances_ == nullptr && !config_.coverage;
+  if (plain && score_->is_dot(&scale)) {
+    const Attended attended = dot_attention(q, memory.keys, memory.values,
+                                            {.heads = config_.heads,
+                                             .scale = scale,
+                                             .mask = mask,
+                                             .dropout = static_cast<float>(config_.dropout),
+                                             .keep_weights = query.keep_weights});
+    result.context = attended.out;
+    result.weights = attended.weights;
+  } else {
+    Var weights = select(scores(memory, query, q), mask, result);
+    if (center_) {
+      // p = (length - 1) sigmoid(v . tanh(W q)), a window of w to each side, sigma = w/2 (Luong, section 3.2)
+      const Var share = sigmoid((*center_)(tanh((*center_hidden_)(q))));  // [T,B,H]
+      const Var center = share * last_positions(memory, share);
+      const auto width = static_cast<float>(config_.window);
+      weights = gaussian_window(weights, center, width / 2.0f, width);
+      const Var total = affine(sum(weights, 3), 1.0f, 1e-20f);
+      weights = weights / total.reshape({total.dim(0), total.dim(1), total.dim(2), 1});
+    }
+    result.weights = weights;
+    if (config_.coverage) result.coverage = query.coverage ? query.coverage + weights : weights;
+    result.context = mix(dropout(weights, static_cast<float>(config_.dropout)), memory.values);
+  }
+  if (out_) result.context = (*out_)(result.context);
+  return result;
+}
+
+}  // namespace fovea

@@ -1,0 +1,217 @@
+// The score functions, one class and one entry each.
+#include "attention/registry.h"
+
+#include <cmath>
+
+namespace fovea {
+
+namespace {
+
+void expect_equal_depths(std::string_view score, const ScoreSizes& sizes) {
+  check(sizes.query == sizes.keys,
+        "attention.score: expected queries and keys of one depth for {}, got {} and {}; general or additive have none "
+        "of that need",
+        score, sizes.query, sizes.keys);
+}
+
+// Luong et al. 2015: q . k
+class DotScore : public Score {
+ public:
+  DotScore(const AttentionConfig& config, const ScoreSizes& sizes, float scale) : heads_(config.heads), scale_(scale) {
+    expect_equal_depths(config.score, sizes);
+  }
+  Var score(const Var& query, const Var& projected, const Tensor&) const override {
+    return dot_score(query, projected, heads_, scale_);
+  }
+  bool is_dot(float* scale) const override {
+    *scale = scale_;
+    return true;
+  }
+
+ private:
+  int64_t heads_;
+  float scale_;
+};
+
+// Luong et al. 2015: q . W k
+class GeneralScore : public Score {
+ public:
+  GeneralScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name)
+      : heads_(config.heads), weight_(parameters, name + ".general", sizes.keys, sizes.query, {.bias = false}) {}
+  Var project_keys(const Var& keys) const override { return weight_(keys); }
+  Var score(const Var& query, const Var& projected, const Tensor&) const override {
+    return dot_score(query, projected, heads_);
+  }
+  bool is_dot(float* scale) const override {
+    *scale = 1.0f;
+    return true;
+  }
+
+ private:
+  int64_t heads_;
+  Linear weight_;
+};
+
+// Bahdanau et al. 2015: v . tanh(W q + U k). With the bias it is Luong's concat: v . tanh(W [q; k] + b).
+class AdditiveScore : public Score {
+ public:
+  AdditiveScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name,
+                bool bias)
+      : heads_(config.heads),
+        query_(parameters, name + ".query", sizes.query, sizes.depth, {.bias = false}),
+        keys_(parameters, name + ".keys", sizes.keys, sizes.depth, {.bias = bias}),
+        v_(&parameters.add(name + ".v", {sizes.depth},
+                           Initialiser::uniform(1.0 / std::sqrt(static_cast<double>(sizes.depth))))) {}
+  Var project_keys(const Var& keys) const override { return keys_(keys); }
+  Var score(const Var& query, const Var& projected, const Tensor& lengths) const override {
+    return additive_score(query_(query), projected, *v_, heads_, lengths);
+  }
+
+ private:
+  int64_t heads_;
+  Linear query_, keys_;
+  const Parameter* v_;
+};
+
+// Graves et al. 2014: beta cos(q, k), with beta = exp(g) learned from 1.
+class CosineScore : public Score {
+ public:
+  CosineScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name)
+      : heads_(config.heads), sharpness_(&parameters.add(name + ".sharpness", {1}, Initialiser::constant(1.0))) {
+    expect_equal_depths(config.score, sizes);
+  }
+  Var project_keys(const Var& keys) const override { return unit(keys); }
+  Var score(const Var& query, const Var& projected, const Tensor&) const override {
+    const Var cosine = dot_score(unit(query), projected, heads_);
+    return cosine * cast(exp(*sharpness_), cosine.dtype());
+  }
+
+ private:
+  Var unit(const Var& x) const {
+    return normalize(x.reshape({x.dim(0), x.dim(1), heads_, x.dim(2) / heads_})).reshape(x.shape());
+  }
+  int64_t heads_;
+  const Parameter* sharpness_;
+};
+
+// Luong et al. 2015: the query alone picks a position: row s of W q.
+class LocationScore : public Score {
+ public:
+  LocationScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name)
+      : heads_(config.heads), rows_(parameters, name + ".location", config.longest, sizes.query) {}
+  // Each position's row of W stands where its key would.
+  Var project_keys(const Var& keys) const override {
+    check(keys.dim(0) <= rows_.table().shape()[0],
+          "attention.longest: expected sources of at most {} tokens for the location score, got {}",
+          rows_.table().shape()[0], keys.dim(0));
+    std::vector<int32_t> position(static_cast<size_t>(keys.dim(0) * keys.dim(1)));
+    for (size_t i = 0; i < position.size(); ++i)
+      position[i] = static_cast<int32_t>(i / static_cast<size_t>(keys.dim(1)));
+    return cast(rows_(from_host(position, {keys.dim(0), keys.dim(1)}, keys.device())), keys.dtype());
+  }
+  Var score(const Var& query, const Var& projected, const Tensor&) const override {
+    return dot_score(query, projected, heads_);
+  }
+  bool is_dot(float* scale) const override {
+    *scale = 1.0f;
+    return true;
+  }
+
+ private:
+  int64_t heads_;
+  Embedding rows_;
+};
+
+template <class Made, class... Extra>
+std::unique_ptr<Score> with_parameters(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters,
+                                       const std::string& name) {
+  return std::make_unique<Made>(config, sizes, parameters, name);
+}
+
+constexpr std::string_view kBahdanau = "Bahdanau et al. 2015", kLuong = "Luong et al. 2015",
+                           kVaswani = "Vaswani et al. 2017";
+
+const ScoreEntry kScores[] = {
+    {"dot", "q . k", kLuong, "T S D", "The dot product. No parameters; queries and keys share a space.",
+     [](const AttentionConfig& c, const ScoreSizes& s, Parameters&, const std::string&) -> std::unique_ptr<Score> {
+       return std::make_unique<DotScore>(c, s, 1.0f);
+     }},
+    {"scaled-dot", "q . k / sqrt(d)", kVaswani, "T S D",
+     "The dot product, scaled so that softmax stays soft in many dimensions.",
+     [](const AttentionConfig& c, const ScoreSizes& s, Parameters&, const std::string&) -> std::unique_ptr<Score> {
+       return std::make_unique<DotScore>(c, s, 1.0f / std::sqrt(static_cast<float>(s.query / c.heads)));
+     }},
+    {"general", "q . W k", kLuong, "S D^2 + T S D", "Bilinear: a learned matrix between the two spaces.",
+     with_parameters<GeneralScore>},
+    {"additive", "v . tanh(W q + U k)", kBahdanau, "(T + S) D^2 + T S D tanh",
+     "A small network looks at query and key together.",
+     [](const AttentionConfig& c, const ScoreSizes& s, Parameters& p, const std::string& n) -> std::unique_ptr<Score> {
+       return std::make_unique<AdditiveScore>(c, s, p, n, false);
+     }},
+    {"concat", "v . tanh(W [q; k] + b)", kLuong, "(T + S) D^2 + T S D tanh",
+     "Additive, written over the joined vector, with a bias.",
+     [](const AttentionConfig& c, const ScoreSizes& s, Parameters& p, const std::string& n) -> std::unique_ptr<Score> {
+       return std::make_unique<AdditiveScore>(c, s, p, n, true);
+     }},
+    {"cosine", "b q . k / (|q| |k|)", "Graves et al. 2014", "T S D", "The angle alone, with a learned sharpness b.",
+     with_parameters<CosineScore>},
+    {"location", "(W q)_s", kLuong, "T S D", "The query alone says where to look, whatever is there.",
+     with_parameters<LocationScore>},
+};
+
+const Choice kScopes[] = {
+    {"global", "all s", kBahdanau, "T S", "Every source position."},
+    {"local-m", "|s - t| <= w", kLuong, "T w", "A window that moves one position a step."},
+    {"local-p", "|s - p| <= w, p = S sigmoid(v . tanh(W q))", kLuong, "T w",
+     "A window around a predicted position, weighted by a Gaussian."},
+};
+
+const Choice kSelections[] = {
+    {"soft", "softmax", kBahdanau, "T S", "A weighted mean of all values."},
+    {"sparse", "sparsemax", "Martins & Astudillo 2016", "T S log S",
+     "A weighted mean in which most weights are exactly zero."},
+    {"hard", "one sampled s", "Xu et al. 2015", "T S",
+     "One value, sampled in training (REINFORCE or straight-through), the likeliest in decoding."},
+};
+
+const Choice kRelatives[] = {
+    {"none", "", "", "", "Scores do not know positions."},
+    {"shaw", "q . (k + r_{s-t})", "Shaw et al. 2018", "T S D",
+     "A learned vector for each distance, cut at the window."},
+    {"rotary", "R_t q . R_s k", "Su et al. 2021", "(T + S) D",
+     "Queries and keys turned by an angle that grows with their position."},
+    {"alibi", "q . k - m_h |s - t|", "Press et al. 2022", "T S",
+     "A penalty that grows with distance, steeper in some heads."},
+};
+
+}  // namespace
+
+std::span<const ScoreEntry> scores() { return kScores; }
+std::span<const Choice> scopes() { return kScopes; }
+std::span<const Choice> selections() { return kSelections; }
+std::span<const Choice> relatives() { return kRelatives; }
+
+const ScoreEntry& find_score(std::string_view name) {
+  for (const ScoreEntry& entry : kScores) {
+    if (entry.name == name) return entry;
+  }
+  fail("attention.score: expected one of {}, got {}", fmt::join(names_of(scores()), ", "), name);
+}
+
+void AttentionConfig::describe(Fields& f) {
+  f.add("score", score, "How a query and a key are compared.").choices(names_of(scores()));
+  f.add("scope", scope, "Which positions a query may see.").choices(names_of(scopes()));
+  f.add("selection", selection, "How scores become weights.").choices(names_of(selections()));
+  f.add("heads", heads, "Attentions side by side, each on its share of the depth.").at_least(1);
+  f.add("depth", depth, "The depth queries and keys meet in (additive, concat, several heads); 0: the query's.")
+      .at_least(0);
+  f.add("window", window, "Local scopes: positions to each side. shaw: distances told apart.").at_least(1);
+  f.add("longest", longest, "The location score: most source tokens there can be.").at_least(1);
+  f.add("relative", relative, "Positions inside the score.").choices(names_of(relatives()));
+  f.add("coverage", coverage, "Whether what was attended to before enters the score (See et al. 2017).");
+  f.add("dropout", dropout, "Share of the weights dropped in training.").at_least(0).below(1);
+  f.add("estimator", estimator, "How hard selection learns.").choices({"reinforce", "straight-through"});
+  f.add("entropy_bonus", entropy_bonus, "Hard selection: reward for keeping several choices open.").at_least(0);
+}
+
+}  // namespace fovea

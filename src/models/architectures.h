@@ -1,0 +1,34 @@
+// The architectures' constructors, and the last layer they share.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "models/model.h"
+
+namespace fovea {
+
+std::unique_ptr<Model> make_rnn_seq2seq(Parameters&, const ModelConfig&, const ModelSizes&);
+std::unique_ptr<Model> make_bahdanau(Parameters&, const ModelConfig&, const ModelSizes&);
+std::unique_ptr<Model> make_luong(Parameters&, const ModelConfig&, const ModelSizes&);
+std::unique_ptr<Model> make_transformer(Parameters&, const ModelConfig&, const ModelSizes&);
+
+// What each query left behind, [B,H,T], summed over the heads and turned to [T,B].
+Var time_major(const Var& x);
+
+// From features to words: a matrix of its own, or the embedding's (Press & Wolf 2017).
+class OutputLayer {
+ public:
+  OutputLayer(Parameters& parameters, const ModelConfig& config, const Embedding& words, int64_t depth,
+              int64_t target_words)
+      : weight_(config.tie_embeddings
+                    ? &words.table()
+                    : &parameters.add("decoder.out.weight", {target_words, depth}, Initialiser::glorot())),
+        bias_(&parameters.add("decoder.out.bias", {target_words}, Initialiser::constant(0.0))) {}
+  Var operator()(const Var& features) const { return linear(features, *weight_, *bias_); }
+
+ private:
+  const Parameter *weight_, *bias_;  // [V,D], [V]
+};
+
+}  // namespace fovea

@@ -1,0 +1,46 @@
+// Bahdanau, Cho & Bengio 2015, "Neural machine translation by jointly learning to align and translate".
+// The decoder's last state asks before each step:
+//   e_ij = a(s_{i-1}, h_j),  a_ij = softmax_j(e_ij),  c_i = sum_j a_ij h_j   (equations 5 and 6)
+//   s_i = f(s_{i-1}, y_{i-1}, c_i)
+//   p(y_i) = softmax(W tanh(U [s_i; c_i; y_{i-1}]))                          (deep output, appendix A.2.2)
+#include "models/architectures.h"
+#include "models/recurrent_model.h"
+
+namespace fovea {
+
+namespace {
+
+class Bahdanau final : public RecurrentModel {
+ public:
+  Bahdanau(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
+      : RecurrentModel(parameters, config, sizes),
+        attention_(parameters, "attention", config.attention, config.hidden, encoder_.depth()),
+        deep_(parameters, "decoder.deep", config.hidden + attention_.context_depth() + config.embedding,
+              config.tie_embeddings ? config.embedding : config.hidden),
+        out_(parameters, config, words_, config.hidden, sizes.target_words) {
+    make_cells(parameters, attention_.context_depth());
+  }
+
+ private:
+  Var step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const override {
+    const Var context = attention.attend(state.top);
+    state.top = cells().step(word_gates, context, state.cells);
+    return concat({state.top, context}, 1);
+  }
+  Var read(const Var& features, const Var& words) const override {
+    return out_(dropout(tanh(deep_(concat({features, words}, features.rank() - 1))), rate()));
+  }
+  const Attention* attention() const override { return &attention_; }
+
+  Attention attention_;
+  Linear deep_;
+  OutputLayer out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_bahdanau(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes) {
+  return std::make_unique<Bahdanau>(parameters, config, sizes);
+}
+
+}  // namespace fovea

@@ -1,0 +1,35 @@
+// What a recipe says about a model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "attention/config.h"
+
+namespace fovea {
+
+struct ModelConfig {
+  std::string architecture = "bahdanau";
+  int64_t embedding = 256;
+  int64_t hidden = 512;
+  int64_t encoder_layers = 1;
+  int64_t decoder_layers = 1;
+  std::string cell = "gru";
+  bool bidirectional = true;
+  bool input_feeding = true;
+  bool residual = false;
+  int64_t feed_forward = 1024;
+  std::string norm = "pre";
+  std::string activation = "relu";
+  std::string positions = "sinusoidal";
+  int64_t longest = 256;
+  bool tie_embeddings = false;
+  double dropout = 0.1;
+  AttentionConfig attention;
+  AttentionConfig self_attention;
+
+  ModelConfig();
+  void describe(Fields& fields);
+};
+
+}  // namespace fovea

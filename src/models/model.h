@@ -1,0 +1,75 @@
+// An encoder-decoder, seen from outside: a target that is given is scored in one go (training, forced
+// decoding); a target that is sought is decoded step by step. Search, training and records are written
+// over this, once for every architecture.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attention/attention.h"
+#include "models/config.h"
+
+namespace fovea {
+
+// Sentences of one batch. Time-major, padded with anything valid past their lengths.
+struct Source {
+  Tensor ids;      // i32 [S,B]
+  Tensor lengths;  // i32 [B]
+};
+
+// The weights of one attention of the model.
+struct TakenWeights {
+  enum class Kind { kEncoderSelf, kDecoderSelf, kCross };
+  Kind kind;
+  int64_t layer;
+  Var weights;  // [B,H,T,S]; in a step of decoding T counts the beams
+};
+
+// What came of a given target.
+struct Forced {
+  Var logits;                         // [T,B,V]
+  Var log_choice, entropy;            // [T,B]: hard selection that learns by REINFORCE
+  Var coverage_loss;                  // [T,B]: with coverage, sum of min(weights, coverage)
+  std::vector<TakenWeights> weights;  // if they were asked for
+};
+
+// A batch of B sentences on their way, K beams each. Row k*B+b is beam k of sentence b.
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  // The words last chosen, i32 [K,B] -> what the next ones may be, [K,B,V].
+  virtual Var step(const Tensor& words) = 0;
+  // Beam k of sentence b goes on from row rows[k,b]. i32 [K,B].
+  virtual void reorder(const Tensor& rows) = 0;
+  // The weights of the last step, if the decoder was asked to keep them.
+  virtual std::vector<TakenWeights> weights() const = 0;
+};
+
+struct DecodeOptions {
+  int64_t beams = 1;
+  int64_t longest = 256;  // steps at most
+  bool keep_weights = false;
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  // target [T,B]: the words before each one asked for, beginning with the begin mark.
+  virtual Forced force(const Source& source, const Tensor& target, bool keep_weights = false) const = 0;
+  virtual std::unique_ptr<Decoder> decode(const Source& source, const DecodeOptions& options) const = 0;
+};
+
+struct ModelSizes {
+  int64_t source_words, target_words;
+};
+
+struct ArchitectureEntry {
+  std::string_view name, paper, help;
+  std::unique_ptr<Model> (*make)(Parameters&, const ModelConfig&, const ModelSizes&);
+};
+std::span<const ArchitectureEntry> architectures();
+std::unique_ptr<Model> make_model(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes);
+
+}  // namespace fovea

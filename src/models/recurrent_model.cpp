@@ -1,0 +1,128 @@
+#include "models/recurrent_model.h"
+
+namespace fovea {
+
+Var StepAttention::attend(const Var& query) {
+  const int64_t batch = query.dim(0) / beams_;
+  const AttentionResult result = (*attention_)(memory_, {.query = query.reshape({beams_, batch, query.dim(1)}),
+                                                         .position = position_++,
+                                                         .stride = 0,
+                                                         .coverage = coverage_,
+                                                         .keep_weights = keep_weights_});
+  last_weights_ = result.weights;
+  if (keep_weights_) weights_.push_back(result.weights);
+  if (result.log_choice) {
+    // [B,H,1] -> [B]
+    log_choices_.push_back(sum(result.log_choice, 1).reshape({batch}));
+    entropies_.push_back(sum(result.entropy, 1).reshape({batch}));
+  }
+  if (result.coverage) {
+    if (coverage_) coverage_losses_.push_back(sum(minimum(result.weights, coverage_), 3).reshape({batch * beams_}));
+    coverage_ = result.coverage;
+  }
+  return result.context.reshape({query.dim(0), result.context.dim(2)});
+}
+
+void StepAttention::reorder(const Tensor& rows) {
+  if (!coverage_) return;
+  // Coverage is [B,H,K,S]: its row (b,h,k) comes from (b,h,k') where rows[k,b] = k'*B+b.
+  const int64_t batch = coverage_.dim(0), heads = coverage_.dim(1);
+  const std::vector<int32_t> from = to_host<int32_t>(rows);
+  std::vector<int32_t> picks;
+  for (int64_t b = 0; b < batch; ++b) {
+    for (int64_t h = 0; h < heads; ++h) {
+      for (int64_t k = 0; k < beams_; ++k) {
+        const int64_t beam = from[static_cast<size_t>(k * batch + b)] / batch;
+        picks.push_back(static_cast<int32_t>((b * heads + h) * beams_ + beam));
+      }
+    }
+  }
+  const int64_t keys = coverage_.dim(3);
+  const Tensor ids = from_host(picks, {batch * heads * beams_}, coverage_.device());
+  coverage_ = pick_rows(coverage_.reshape({batch * heads * beams_, keys}), ids).reshape(coverage_.shape());
+}
+
+Forced StepAttention::taken() const {
+  Forced result;
+  if (!log_choices_.empty()) {
+    result.log_choice = stack(log_choices_);
+    result.entropy = stack(entropies_);
+  }
+  if (!coverage_losses_.empty()) result.coverage_loss = stack(coverage_losses_);
+  if (!weights_.empty()) {
+    result.weights.push_back({TakenWeights::Kind::kCross, 0, concat(weights_, 2)});
+  }
+  return result;
+}
+
+RecurrentModel::RecurrentModel(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
+    : config_(config),
+      encoder_(parameters, config, sizes),
+      words_(parameters, "decoder.words", sizes.target_words, config.embedding) {}
+
+Var RecurrentModel::all_steps(const Var&, const EncodedSource&, const Memory*, bool, Forced&) const { return {}; }
+
+Forced RecurrentModel::force(const Source& source, const Tensor& target, bool keep_weights) const {
+  const EncodedSource encoded = encoder_(source);
+  const Attention* attends = attention();
+  const Memory memory = attends ? attends->remember(encoded.states, source.lengths) : Memory{};
+  const Var words = dropout(words_(target), rate(), true);  // [T,B,E]
+  const Var gates = cells().word_gates(words);              // all steps in one product
+  Forced result;
+  Var features = all_steps(gates, encoded, attends ? &memory : nullptr, keep_weights, result);
+  if (!features) {
+    StepAttention attention = attends ? StepAttention(*attends, memory, 1, keep_weights) : StepAttention();
+    RecurrentState state{encoded.initial, {}, encoded.initial.back().state};
+    std::vector<Var> steps;
+    for (int64_t t = 0; t < target.dim(0); ++t) steps.push_back(step(gates[t], state, attention));
+    features = stack(steps);
+    result = attention.taken();
+  }
+  result.logits = read(features, words);
+  return result;
+}
+
+class RecurrentDecoder : public Decoder {
+ public:
+  RecurrentDecoder(const RecurrentModel& model, const Source& source, const DecodeOptions& options) : model_(model) {
+    const EncodedSource encoded = model.encoder_(source);
+    for (const State& state : encoded.initial) {
+      state_.cells.push_back({repeat_rows(state.state, options.beams), repeat_rows(state.memory, options.beams)});
+    }
+    state_.top = state_.cells.back().state;
+    if (const Attention* attends = model.attention()) {
+      attention_ = StepAttention(*attends, attends->remember(encoded.states, source.lengths), options.beams,
+                                 options.keep_weights);
+    }
+  }
+
+  Var step(const Tensor& words) override {
+    const Var embedded = model_.words_(words.reshape({words.size()}));
+    const Var features = model_.step(model_.cells().word_gates(embedded), state_, attention_);
+    const Var logits = model_.read(features, embedded);
+    return logits.reshape({words.dim(0), words.dim(1), logits.dim(1)});
+  }
+
+  void reorder(const Tensor& rows) override {
+    pick_rows(state_.cells, rows);
+    state_.top = pick_rows(state_.top, rows);
+    if (state_.feed) state_.feed = pick_rows(state_.feed, rows);
+    attention_.reorder(rows);
+  }
+
+  std::vector<TakenWeights> weights() const override {
+    if (!attention_.last_weights()) return {};
+    return {{TakenWeights::Kind::kCross, 0, attention_.last_weights()}};
+  }
+
+ private:
+  const RecurrentModel& model_;
+  RecurrentState state_;
+  StepAttention attention_;
+};
+
+std::unique_ptr<Decoder> RecurrentModel::decode(const Source& source, const DecodeOptions& options) const {
+  return std::make_unique<RecurrentDecoder>(*this, source, options);
+}
+
+}  // namespace fovea

@@ -1,0 +1,75 @@
+// The recurrent encoder-decoders. An architecture says what one step does and how its features become
+// words; the loop over a given target, and decoding, are the same for all.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "models/model.h"
+#include "models/recurrent_parts.h"
+
+namespace fovea {
+
+// Attends once a step and remembers what that leaves behind. Rows are K beams of B sentences, k*B+b; the
+// beams of a sentence are several queries to one memory, which is never copied.
+class StepAttention {
+ public:
+  StepAttention() = default;  // a model without attention
+  StepAttention(const Attention& attention, Memory memory, int64_t beams, bool keep_weights)
+      : attention_(&attention), memory_(std::move(memory)), beams_(beams), keep_weights_(keep_weights) {}
+
+  Var attend(const Var& query);  // [K*B,H] -> [K*B,D]
+  void reorder(const Tensor& rows);
+
+  // Of the steps so far: what a forced target's result holds besides its logits.
+  Forced taken() const;
+  const Var& last_weights() const { return last_weights_; }  // [B,H,K,S]
+
+ private:
+  const Attention* attention_ = nullptr;
+  Memory memory_;
+  int64_t beams_ = 1, position_ = 0;
+  bool keep_weights_ = false;
+  Var coverage_, last_weights_;
+  std::vector<Var> weights_, log_choices_, entropies_, coverage_losses_;
+};
+
+struct RecurrentState {
+  std::vector<State> cells;
+  Var feed;  // what the next step is fed besides its word: [K*B,D], if anything
+  Var top;   // the topmost state
+};
+
+class RecurrentModel : public Model {
+ public:
+  Forced force(const Source& source, const Tensor& target, bool keep_weights) const final;
+  std::unique_ptr<Decoder> decode(const Source& source, const DecodeOptions& options) const final;
+
+ protected:
+  RecurrentModel(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes);
+
+  // One step: moves the state on and returns the features [K*B,F] the next word is read from.
+  virtual Var step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const = 0;
+  // All steps at once, where no step waits for what the last one attended to: [T,B,G*H] -> [T,B,F]. Empty
+  // for a model that must go step by step.
+  virtual Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory, bool keep_weights,
+                        Forced& result) const;
+  // [...,F] and the words before, [...,E] -> [...,V]
+  virtual Var read(const Var& features, const Var& words) const = 0;
+  virtual const Attention* attention() const { return nullptr; }
+  const DecoderCells& cells() const { return *cells_; }
+  // feed: the depth of what enters the lowest cell besides the word, 0 for nothing.
+  void make_cells(Parameters& parameters, int64_t feed) { cells_.emplace(parameters, config_, feed); }
+  float rate() const { return static_cast<float>(config_.dropout); }
+
+  ModelConfig config_;
+  RecurrentEncoder encoder_;
+  Embedding words_;
+
+ private:
+  friend class RecurrentDecoder;
+  std::optional<DecoderCells> cells_;
+};
+
+}  // namespace fovea

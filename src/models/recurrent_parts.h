@@ -1,0 +1,63 @@
+// What the recurrent encoder-decoders share: the encoder with the bridge to the decoder's first states,
+// and a stack of decoder cells that moves one step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/config.h"
+#include "models/model.h"
+#include "nn/recurrent.h"
+
+namespace fovea {
+
+Cell cell_named(std::string_view name);
+
+struct EncodedSource {
+  Var states;                  // [S,B,D]
+  std::vector<State> initial;  // of the decoder, one a layer
+};
+
+// Embeds and reads the source; the decoder begins where the reading ended: tanh(W h) of the encoder's last
+// states, one for each decoder layer (Bahdanau et al. 2015, appendix A.2.2).
+class RecurrentEncoder {
+ public:
+  RecurrentEncoder(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes);
+  EncodedSource operator()(const Source& source) const;
+  int64_t depth() const { return depth_; }
+
+ private:
+  ModelConfig config_;
+  int64_t depth_;
+  Embedding words_;
+  RecurrentStack stack_;
+  std::vector<Linear> bridges_, memory_bridges_;  // memory's for LSTM only
+};
+
+// Cells on top of one another. The lowest takes gates made outside, so that what is known for the whole
+// target (its words) is one product; upper ones take the state below, dropped out and, with residuals,
+// added.
+class DecoderCells {
+ public:
+  // `feed` is the depth of what else enters the lowest cell at each step (a context, a fed-back output).
+  DecoderCells(Parameters& parameters, const ModelConfig& config, int64_t feed);
+  // The words' part of the lowest gates, for one step or all: [...,E] -> [...,G*H].
+  Var word_gates(const Var& words) const { return cells_[0].input_gates(words); }
+  // One step; `states` move on in place. Returns the top state [B,H].
+  Var step(const Var& word_gates, const Var& feed, std::vector<State>& states) const;
+  // All steps at once, when nothing is fed: [T,B,G*H] -> [T,B,H].
+  Var unroll(const Var& word_gates, const std::vector<State>& initial) const;
+
+ private:
+  ModelConfig config_;
+  std::vector<RecurrentCell> cells_;
+  std::vector<Linear> feed_;  // none or one
+};
+
+// Rows of every tensor of a state, picked anew: beam k of sentence b goes on from rows[k,b].
+Var pick_rows(const Var& x, const Tensor& rows);
+void pick_rows(std::vector<State>& states, const Tensor& rows);
+// Each sentence's state once for every beam: [B,...] -> [K*B,...].
+Var repeat_rows(const Var& x, int64_t times);
+
+}  // namespace fovea

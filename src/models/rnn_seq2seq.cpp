@@ -1,0 +1,42 @@
+// Sutskever, Vinyals & Le 2014, "Sequence to sequence learning with neural networks"; Cho et al. 2014.
+// No attention: all the decoder knows of the source is the state it begins with. Here to show the
+// bottleneck that attention removes.
+#include "models/architectures.h"
+#include "models/recurrent_model.h"
+
+namespace fovea {
+
+namespace {
+
+class RnnSeq2Seq final : public RecurrentModel {
+ public:
+  RnnSeq2Seq(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
+      : RecurrentModel(parameters, config, sizes),
+        deep_(parameters, "decoder.deep", config.hidden + config.embedding,
+              config.tie_embeddings ? config.embedding : config.hidden),
+        out_(parameters, config, words_, config.hidden, sizes.target_words) {
+    make_cells(parameters, 0);
+  }
+
+ private:
+  Var step(const Var& word_gates, RecurrentState& state, StepAttention&) const override {
+    return state.top = cells().step(word_gates, {}, state.cells);
+  }
+  Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory*, bool, Forced&) const override {
+    return cells().unroll(word_gates, encoded.initial);
+  }
+  Var read(const Var& features, const Var& words) const override {
+    return out_(dropout(tanh(deep_(concat({features, words}, features.rank() - 1))), rate()));
+  }
+
+  Linear deep_;
+  OutputLayer out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_rnn_seq2seq(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes) {
+  return std::make_unique<RnnSeq2Seq>(parameters, config, sizes);
+}
+
+}  // namespace fovea

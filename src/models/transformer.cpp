@@ -1,0 +1,292 @@
+// Vaswani et al. 2017, "Attention is all you need". Each part (attention, feed-forward) has a residual
+// around it, with its layer norm before it (pre) or after the sum (post, as in the paper).
+#include <cmath>
+
+#include "models/architectures.h"
+#include "models/recurrent_parts.h"
+
+namespace fovea {
+
+namespace {
+
+// PE(pos, 2i) = sin(pos / 10000^{2i/d}), PE(pos, 2i+1) = cos(...)  (section 3.5), [T,D]
+Tensor sinusoids(int64_t first, int64_t count, int64_t depth, Device device, DType dtype) {
+  std::vector<float> x(static_cast<size_t>(count * depth));
+  for (int64_t t = 0; t < count; ++t) {
+    for (int64_t i = 0; i < depth; ++i) {
+      const double angle = static_cast<double>(first + t) /
+                           std::pow(10000.0, static_cast<double>(i / 2 * 2) / static_cast<double>(depth));
+      x[static_cast<size_t>(t * depth + i)] = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    }
+  }
+  return cast(Var(from_host(x, {count, depth}, device)), dtype).value();
+}
+
+class Words {
+ public:
+  Words(Parameters& parameters, const std::string& name, const ModelConfig& config, int64_t count)
+      : config_(config), words_(parameters, name + ".words", count, config.embedding) {
+    if (config.positions == "learned") {
+      positions_ = &parameters.add(name + ".positions", {config.longest, config.embedding}, Initialiser::normal(0.02));
+    }
+  }
+  // ids [T,B], the first of them at `position` -> [T,B,D]
+  Var operator()(const Tensor& ids, int64_t position) const {
+    Var x = words_(ids, std::sqrt(static_cast<float>(config_.embedding)));
+    const int64_t count = ids.dim(0);
+    if (config_.positions == "sinusoidal") {
+      x = add_rows(x, sinusoids(position, count, config_.embedding, x.device(), x.dtype()));
+    } else if (positions_ != nullptr) {
+      check(position + count <= config_.longest, "model.longest: expected at most {} tokens, got {}", config_.longest,
+            position + count);
+      x = add_rows(x, positions_->var().slice(position, position + count));
+    }
+    return dropout(x, static_cast<float>(config_.dropout));
+  }
+  const Embedding& table() const { return words_; }
+
+ private:
+  // x [T,B,D] + rows [T,D] for every sentence
+  static Var add_rows(const Var& x, const Var& rows) {
+    std::vector<int32_t> row(static_cast<size_t>(x.dim(0) * x.dim(1)));
+    for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<int32_t>(i / static_cast<size_t>(x.dim(1)));
+    return x + cast(embedding(rows, from_host(row, {x.dim(0), x.dim(1)}, x.device())), x.dtype());
+  }
+  ModelConfig config_;
+  Embedding words_;
+  const Parameter* positions_ = nullptr;
+};
+
+class FeedForward {
+ public:
+  FeedForward(Parameters& parameters, const std::string& name, const ModelConfig& c)
+      : in_(parameters, name + ".in", c.embedding, c.feed_forward),
+        out_(parameters, name + ".out", c.feed_forward, c.embedding),
+        op_(c.activation == "gelu" ? UnaryOp::kGelu : UnaryOp::kRelu),
+        rate_(static_cast<float>(c.dropout)) {}
+  Var operator()(const Var& x) const { return out_(dropout(unary(op_, in_(x)), rate_)); }
+
+ private:
+  Linear in_, out_;
+  UnaryOp op_;
+  float rate_;
+};
+
+// A part with its residual and norm: x + f(norm(x)), or norm(x + f(x)).
+class Around {
+ public:
+  Around(Parameters& parameters, const std::string& name, const ModelConfig& c)
+      : norm_(parameters, name + ".norm", c.embedding),
+        before_(c.norm == "pre"),
+        rate_(static_cast<float>(c.dropout)) {}
+  template <class Part> Var operator()(const Var& x, Part&& part) const {
+    const Var y = x + dropout(part(before_ ? norm_(x) : x), rate_);
+    return before_ ? y : norm_(y);
+  }
+
+ private:
+  LayerNorm norm_;
+  bool before_;
+  float rate_;
+};
+
+struct EncoderLayer {
+  Around around_self, around_forward;
+  Attention self;
+  FeedForward forward;
+  EncoderLayer(Parameters& p, const std::string& name, const ModelConfig& c)
+      : around_self(p, name + ".self", c),
+        around_forward(p, name + ".forward", c),
+        self(p, name + ".self", c.self_attention, c.embedding, c.embedding),
+        forward(p, name + ".forward", c) {}
+};
+
+struct DecoderLayer {
+  Around around_self, around_cross, around_forward;
+  Attention self, cross;
+  FeedForward forward;
+  DecoderLayer(Parameters& p, const std::string& name, const ModelConfig& c)
+      : around_self(p, name + ".self", c),
+        around_cross(p, name + ".cross", c),
+        around_forward(p, name + ".forward", c),
+        self(p, name + ".self", c.self_attention, c.embedding, c.embedding),
+        cross(p, name + ".cross", c.attention, c.embedding, c.embedding),
+        forward(p, name + ".forward", c) {}
+};
+
+class Transformer final : public Model {
+ public:
+  Transformer(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
+      : config_(config),
+        source_(parameters, "encoder", config, sizes.source_words),
+        target_(parameters, "decoder", config, sizes.target_words),
+        encoder_norm_(parameters, "encoder.norm", config.embedding),
+        decoder_norm_(parameters, "decoder.norm", config.embedding),
+        out_(parameters, config, target_.table(), config.embedding, sizes.target_words) {
+    check(!config.attention.coverage,
+          "model.attention.coverage: the transformer decodes all steps at once; choose a recurrent model");
+    for (int64_t i = 0; i < config.encoder_layers; ++i)
+      encoder_.emplace_back(parameters, fmt::format("encoder.{}", i), config);
+    for (int64_t i = 0; i < config.decoder_layers; ++i)
+      decoder_.emplace_back(parameters, fmt::format("decoder.{}", i), config);
+  }
+
+  Forced force(const Source& source, const Tensor& target, bool keep_weights) const override {
+    Forced result;
+    const Var encoded = encode(source, keep_weights ? &result.weights : nullptr);
+    Var x = target_(target, 0);
+    for (size_t i = 0; i < decoder_.size(); ++i) {
+      const DecoderLayer& layer = decoder_[i];
+      x = layer.around_self(x, [&](const Var& y) {
+        return taken(layer.self(layer.self.remember(y), {.query = y, .causal = true, .keep_weights = keep_weights}),
+                     TakenWeights::Kind::kDecoderSelf, i, keep_weights, result);
+      });
+      x = layer.around_cross(x, [&](const Var& y) {
+        return taken(
+            layer.cross(layer.cross.remember(encoded, source.lengths), {.query = y, .keep_weights = keep_weights}),
+            TakenWeights::Kind::kCross, i, keep_weights, result);
+      });
+      x = layer.around_forward(x, layer.forward);
+    }
+    result.logits = words(x);
+    return result;
+  }
+
+  std::unique_ptr<Decoder> decode(const Source& source, const DecodeOptions& options) const override;
+
+ private:
+  friend class TransformerDecoder;
+
+  static Var taken(const AttentionResult& attended, TakenWeights::Kind kind, size_t layer, bool keep, Forced& result) {
+    if (keep) result.weights.push_back({kind, static_cast<int64_t>(layer), attended.weights});
+    if (attended.log_choice) {
+      result.log_choice =
+          result.log_choice ? result.log_choice + time_major(attended.log_choice) : time_major(attended.log_choice);
+      result.entropy = result.entropy ? result.entropy + time_major(attended.entropy) : time_major(attended.entropy);
+    }
+    return attended.context;
+  }
+
+  Var encode(const Source& source, std::vector<TakenWeights>* weights) const {
+    Var x = source_(source.ids, 0);
+    for (size_t i = 0; i < encoder_.size(); ++i) {
+      const EncoderLayer& layer = encoder_[i];
+      x = layer.around_self(x, [&](const Var& y) {
+        const AttentionResult attended =
+            layer.self(layer.self.remember(y, source.lengths), {.query = y, .keep_weights = weights != nullptr});
+        if (weights) weights->push_back({TakenWeights::Kind::kEncoderSelf, static_cast<int64_t>(i), attended.weights});
+        return attended.context;
+      });
+      x = layer.around_forward(x, layer.forward);
+    }
+    return config_.norm == "pre" ? encoder_norm_(x) : x;
+  }
+  Var words(const Var& x) const { return out_(config_.norm == "pre" ? decoder_norm_(x) : x); }
+
+  ModelConfig config_;
+  Words source_, target_;
+  LayerNorm encoder_norm_, decoder_norm_;
+  OutputLayer out_;
+  std::vector<EncoderLayer> encoder_;
+  std::vector<DecoderLayer> decoder_;
+};
+
+// Keeps the projected keys and values of every step taken, [longest, K*B, D] a layer.
+class TransformerDecoder final : public Decoder {
+ public:
+  TransformerDecoder(const Transformer& model, const Source& source, const DecodeOptions& options)
+      : model_(model), options_(options) {
+    const Var encoded = model.encode(source, options.keep_weights ? &encoder_weights_ : nullptr);
+    for (const DecoderLayer& layer : model.decoder_) {
+      layers_.push_back({layer.cross.remember(encoded, source.lengths), {}, {}});
+    }
+  }
+
+  Var step(const Tensor& words) override {
+    const int64_t beams = words.dim(0), batch = words.dim(1), rows = beams * batch;
+    weights_ = step_ == 0 ? encoder_weights_ : std::vector<TakenWeights>();
+    Var x = model_.target_(words.reshape({1, rows}), step_);  // [1,K*B,D]
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const DecoderLayer& layer = model_.decoder_[i];
+      Cache& cache = layers_[i];
+      x = layer.around_self(x, [&](const Var& y) {
+        append(cache, layer.self.remember(y, {}, step_));
+        const Memory memory{cache.keys.slice(0, step_ + 1), cache.values.slice(0, step_ + 1), {}};
+        return keep(
+            layer.self(memory, {.query = y, .position = step_, .causal = true, .keep_weights = options_.keep_weights}),
+            TakenWeights::Kind::kDecoderSelf, i);
+      });
+      x = layer.around_cross(x, [&](const Var& y) {
+        // The beams of a sentence are several queries to its one memory.
+        const Var query = y.reshape({beams, batch, y.dim(2)});
+        return keep(
+                   layer.cross(cache.source,
+                               {.query = query, .position = step_, .stride = 0, .keep_weights = options_.keep_weights}),
+                   TakenWeights::Kind::kCross, i)
+            .reshape({1, rows, y.dim(2)});
+      });
+      x = layer.around_forward(x, layer.forward);
+    }
+    ++step_;
+    const Var logits = model_.words(x);
+    return logits.reshape({beams, batch, logits.dim(2)});
+  }
+
+  void reorder(const Tensor& rows) override {
+    const int64_t width = rows.size();
+    const std::vector<int32_t> from = to_host<int32_t>(rows);
+    std::vector<int32_t> picks;
+    for (int64_t t = 0; t < step_; ++t) {
+      for (const int32_t row : from) picks.push_back(static_cast<int32_t>(t * width + row));
+    }
+    const Tensor ids = from_host(picks, {step_ * width}, rows.device());
+    const ArenaScope own(nullptr);
+    for (Cache& cache : layers_) {
+      for (Tensor* x : {&cache.keys, &cache.values}) {
+        const Shape flat{step_ * width, x->dim(2)};
+        const Var picked = pick_rows(Var(x->slice(0, step_).reshape(flat)), ids);
+        copy(picked.value(), x->slice(0, step_).reshape(flat));
+      }
+    }
+  }
+
+  std::vector<TakenWeights> weights() const override { return weights_; }
+
+ private:
+  struct Cache {
+    Memory source;
+    Tensor keys, values;
+  };
+
+  void append(Cache& cache, const Memory& now) const {
+    if (!cache.keys) {
+      const ArenaScope own(nullptr);
+      cache.keys = empty(now.keys.shape().with(0, options_.longest), now.keys.dtype(), now.keys.device());
+      cache.values = empty(now.values.shape().with(0, options_.longest), now.values.dtype(), now.values.device());
+    }
+    copy(now.keys.value(), cache.keys.slice(step_, step_ + 1));
+    copy(now.values.value(), cache.values.slice(step_, step_ + 1));
+  }
+  Var keep(const AttentionResult& attended, TakenWeights::Kind kind, size_t layer) {
+    if (options_.keep_weights) weights_.push_back({kind, static_cast<int64_t>(layer), attended.weights});
+    return attended.context;
+  }
+
+  const Transformer& model_;
+  DecodeOptions options_;
+  int64_t step_ = 0;
+  std::vector<Cache> layers_;
+  std::vector<TakenWeights> encoder_weights_, weights_;
+};
+
+std::unique_ptr<Decoder> Transformer::decode(const Source& source, const DecodeOptions& options) const {
+  return std::make_unique<TransformerDecoder>(*this, source, options);
+}
+
+}  // namespace
+
+std::unique_ptr<Model> make_transformer(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes) {
+  return std::make_unique<Transformer>(parameters, config, sizes);
+}
+
+}  // namespace fovea

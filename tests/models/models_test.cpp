@@ -1,0 +1,182 @@
+// Every architecture with every mechanism it takes: gradients in float64 against central differences, and a
+// target decoded step by step, with beams, against the same target given at once.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/model.h"
+#include "support.h"
+
+namespace fovea {
+namespace {
+
+const Device kReference = Device::reference();
+constexpr int64_t kWords = 11, kBatch = 3, kSourceLength = 6, kTargetLength = 4;
+
+struct Setup {
+  std::string name;
+  ModelConfig config;
+};
+
+ModelConfig small(const std::string& architecture) {
+  ModelConfig c;
+  c.architecture = architecture;
+  c.embedding = 8;
+  c.hidden = 8;
+  c.bidirectional = false;  // so that dot products find one depth
+  c.feed_forward = 12;
+  c.longest = 16;
+  c.dropout = 0.0;
+  c.self_attention.heads = 2;
+  c.attention.window = 2;
+  c.attention.longest = 16;
+  return c;
+}
+
+std::vector<Setup> setups() {
+  std::vector<Setup> all = {{"rnn_seq2seq", small("rnn-seq2seq")}};
+  for (const std::string architecture : {"bahdanau", "luong", "transformer"}) {
+    const auto add = [&](const std::string& name, auto&& change) {
+      Setup setup{architecture + "_" + name, small(architecture)};
+      change(setup.config);
+      for (char& c : setup.name) c = c == '-' ? '_' : c;
+      all.push_back(setup);
+    };
+    for (const ScoreEntry& entry : scores()) {
+      add(std::string(entry.name), [&](ModelConfig& c) { c.attention.score = entry.name; });
+    }
+    add("local-m", [](ModelConfig& c) { c.attention.scope = "local-m"; });
+    add("local-p", [](ModelConfig& c) { c.attention.scope = "local-p"; });
+    add("sparse", [](ModelConfig& c) { c.attention.selection = "sparse"; });
+    add("heads", [](ModelConfig& c) { c.attention.heads = 2; });
+    add("shaw", [](ModelConfig& c) { c.attention.relative = c.self_attention.relative = "shaw"; });
+    add("alibi", [](ModelConfig& c) { c.attention.relative = c.self_attention.relative = "alibi"; });
+    add("tied", [](ModelConfig& c) { c.tie_embeddings = true; });
+    if (architecture == "transformer") {
+      add("rotary", [](ModelConfig& c) { c.self_attention.relative = "rotary", c.positions = "none"; });
+      add("post-norm", [](ModelConfig& c) { c.norm = "post", c.positions = "learned", c.activation = "gelu"; });
+      add("layers", [](ModelConfig& c) { c.encoder_layers = c.decoder_layers = 2; });
+    } else {
+      add("coverage", [](ModelConfig& c) { c.attention.coverage = true; });
+      add("lstm", [](ModelConfig& c) { c.cell = "lstm", c.encoder_layers = c.decoder_layers = 2, c.residual = true; });
+      add("tanh", [](ModelConfig& c) { c.cell = "tanh"; });
+      add("bidirectional", [](ModelConfig& c) { c.bidirectional = true; });
+    }
+    if (architecture == "luong") add("no-feeding", [](ModelConfig& c) { c.input_feeding = false; });
+  }
+  return all;
+}
+
+Tensor ids(const Shape& shape, uint64_t stream) {
+  Random random(5, stream);
+  std::vector<int32_t> x(static_cast<size_t>(shape.count()));
+  for (int32_t& id : x) id = static_cast<int32_t>(random.below(kWords));
+  return from_host(x, shape, kReference);
+}
+
+struct Scene {
+  Source source{ids({kSourceLength, kBatch}, 1), from_host(std::vector<int32_t>{6, 4, 5}, {kBatch}, kReference)};
+  Tensor before = ids({kTargetLength, kBatch}, 2), after = ids({kTargetLength, kBatch}, 3);
+};
+
+class ModelTest : public ::testing::TestWithParam<Setup> {
+ protected:
+  ModelTest() : model(make_model(parameters, GetParam().config, {kWords, kWords})) { parameters.allocate(3); }
+  Parameters parameters{kReference, DType::kF64};
+  std::unique_ptr<Model> model;
+  Scene scene;
+};
+
+TEST_P(ModelTest, HasTheGradientItShould) {
+  const auto loss = [&] {
+    const Forced forced = model->force(scene.source, scene.before);
+    return mean(cross_entropy(forced.logits, scene.after, 0.1f));
+  };
+  Tape tape(kReference);
+  tape.reset();
+  {
+    const Recording recording(tape);
+    tape.backward(loss());
+  }
+  const auto value = [&] { return loss().value().data<double>()[0]; };
+  Random random(8);
+  for (const Parameter& p : parameters.list()) {
+    for (int draw = 0; draw < 3; ++draw) {
+      const auto i = static_cast<int64_t>(random.below(static_cast<uint64_t>(p.shape().count())));
+      double* x = p.value().data<double>() + i;
+      const double kept = *x, step = 1e-5;
+      *x = kept + step;
+      const double above = value();
+      *x = kept - step;
+      const double below = value();
+      *x = kept;
+      EXPECT_NEAR(p.grad().data<double>()[i], (above - below) / (2 * step), 1e-8) << p.name() << " " << i;
+    }
+  }
+}
+
+TEST_P(ModelTest, StepsToWhatItWouldBeForcedTo) {
+  constexpr int64_t kBeams = 2;
+  const Forced forced = model->force(scene.source, scene.before);
+  const auto decoder = model->decode(scene.source, {.beams = kBeams, .longest = kTargetLength});
+  const int64_t row = kBatch * kWords;
+  for (int64_t t = 0; t < kTargetLength; ++t) {
+    // Both beams say the same words; after each step they change places.
+    const Tensor words = empty({kBeams, kBatch}, DType::kI32, kReference);
+    for (int64_t k = 0; k < kBeams; ++k) copy(scene.before[t], words[k]);
+    const Var logits = decoder->step(words);
+    ASSERT_EQ(logits.shape(), (Shape{kBeams, kBatch, kWords}));
+    for (int64_t i = 0; i < kBeams * row; ++i) {
+      ASSERT_NEAR(logits.value().data<double>()[i], forced.logits.value().data<double>()[t * row + i % row], 1e-10)
+          << "step " << t << ", element " << i;
+    }
+    decoder->reorder(from_host(std::vector<int32_t>{3, 4, 5, 0, 1, 2}, {kBeams, kBatch}, kReference));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ModelTest, ::testing::ValuesIn(setups()),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(ModelWeights, AreWhatASentenceWasReadWith) {
+  for (const std::string architecture : {"bahdanau", "luong", "transformer"}) {
+    Parameters parameters(kReference, DType::kF64);
+    const auto model = make_model(parameters, small(architecture), {kWords, kWords});
+    parameters.allocate(3);
+    const Scene scene;
+    const Forced plain = model->force(scene.source, scene.before),
+                 kept = model->force(scene.source, scene.before, true);
+    EXPECT_EQ(to_host<double>(plain.logits.value()), to_host<double>(kept.logits.value()));
+    ASSERT_FALSE(kept.weights.empty());
+    for (const TakenWeights& taken : kept.weights) {
+      const Tensor& w = taken.weights.value();
+      const int64_t keys = w.dim(3);
+      for (int64_t row = 0; row < w.size() / keys; ++row) {
+        double total = 0.0;
+        for (int64_t s = 0; s < keys; ++s) total += w.data<double>()[row * keys + s];
+        EXPECT_NEAR(total, 1.0, 1e-9);
+      }
+    }
+  }
+}
+
+TEST(ModelErrors, SayWhatDoesNotGoTogether) {
+  const auto make = [](auto&& change) {
+    ModelConfig c = small("bahdanau");
+    change(c);
+    Parameters parameters(kReference, DType::kF64);
+    return make_model(parameters, c, {kWords, kWords});
+  };
+  EXPECT_ERROR(make([](ModelConfig& c) { c.architecture = "perceptron"; }),
+               "model.architecture: expected one of rnn-seq2seq, bahdanau, luong, transformer, got perceptron");
+  EXPECT_ERROR(make([](ModelConfig& c) { c.attention.score = "dot", c.bidirectional = true; }),
+               "attention.score: expected queries and keys of one depth for dot, got 8 and 16");
+  EXPECT_ERROR(make([](ModelConfig& c) { c.attention.relative = "rotary"; }),
+               "attention.relative: rotary turns queries and keys of one space, which additive does not compare");
+  EXPECT_ERROR(make([](ModelConfig& c) { c.attention.heads = 3; }),
+               "attention.heads: expected a number that divides the depth 8, got 3");
+  EXPECT_ERROR(make([](ModelConfig& c) { c.architecture = "transformer", c.attention.coverage = true; }),
+               "model.attention.coverage: the transformer decodes all steps at once");
+}
+
+}  // namespace
+}  // namespace fovea
