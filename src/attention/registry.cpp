@@ -14,12 +14,10 @@ void expect_equal_depths(std::string_view score, const ScoreSizes& sizes) {
         score, sizes.query, sizes.keys);
 }
 
-// Luong et al. 2015: q . k
-class DotScore : public Score {
+// What is in the end a scaled dot product of the query with projected keys, so that the fused kernel may do it.
+class ProductScore : public Score {
  public:
-  DotScore(const AttentionConfig& config, const ScoreSizes& sizes, float scale) : heads_(config.heads), scale_(scale) {
-    expect_equal_depths(config.score, sizes);
-  }
+  explicit ProductScore(const AttentionConfig& config, float scale = 1.0f) : heads_(config.heads), scale_(scale) {}
   Var score(const Var& query, const Var& projected, const Tensor&) const override {
     return dot_score(query, projected, heads_, scale_);
   }
@@ -33,27 +31,27 @@ class DotScore : public Score {
   float scale_;
 };
 
+// Luong et al. 2015: q . k, and Vaswani et al. 2017: q . k / sqrt(d)
+class DotScore final : public ProductScore {
+ public:
+  DotScore(const AttentionConfig& config, const ScoreSizes& sizes, float scale) : ProductScore(config, scale) {
+    expect_equal_depths(config.score, sizes);
+  }
+};
+
 // Luong et al. 2015: q . W k
-class GeneralScore : public Score {
+class GeneralScore final : public ProductScore {
  public:
   GeneralScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name)
-      : heads_(config.heads), weight_(parameters, name + ".general", sizes.keys, sizes.query, {.bias = false}) {}
+      : ProductScore(config), weight_(parameters, name + ".general", sizes.keys, sizes.query, {.bias = false}) {}
   Var project_keys(const Var& keys) const override { return weight_(keys); }
-  Var score(const Var& query, const Var& projected, const Tensor&) const override {
-    return dot_score(query, projected, heads_);
-  }
-  bool is_dot(float* scale) const override {
-    *scale = 1.0f;
-    return true;
-  }
 
  private:
-  int64_t heads_;
   Linear weight_;
 };
 
 // Bahdanau et al. 2015: v . tanh(W q + U k). With the bias it is Luong's concat: v . tanh(W [q; k] + b).
-class AdditiveScore : public Score {
+class AdditiveScore final : public Score {
  public:
   AdditiveScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name,
                 bool bias)
@@ -74,7 +72,7 @@ class AdditiveScore : public Score {
 };
 
 // Graves et al. 2014: beta cos(q, k), with beta = exp(g) learned from 1.
-class CosineScore : public Score {
+class CosineScore final : public Score {
  public:
   CosineScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name)
       : heads_(config.heads), sharpness_(&parameters.add(name + ".sharpness", {1}, Initialiser::constant(1.0))) {
@@ -95,34 +93,28 @@ class CosineScore : public Score {
 };
 
 // Luong et al. 2015: the query alone picks a position: row s of W q.
-class LocationScore : public Score {
+class LocationScore final : public ProductScore {
  public:
   LocationScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name)
-      : heads_(config.heads), rows_(parameters, name + ".location", config.longest, sizes.query) {}
+      : ProductScore(config), rows_(parameters, name + ".location", config.longest, sizes.query) {}
   // Each position's row of W stands where its key would.
   Var project_keys(const Var& keys) const override {
-    check(keys.dim(0) <= rows_.table().shape()[0],
-          "attention.longest: expected sources of at most {} tokens for the location score, got {}",
-          rows_.table().shape()[0], keys.dim(0));
+    const int64_t longest = rows_.table().shape()[0];
+    check(keys.dim(0) <= longest,
+          "attention.longest: expected sources of at most {} tokens for the location score, got {}", longest,
+          keys.dim(0));
     std::vector<int32_t> position(static_cast<size_t>(keys.dim(0) * keys.dim(1)));
-    for (size_t i = 0; i < position.size(); ++i)
+    for (size_t i = 0; i < position.size(); ++i) {
       position[i] = static_cast<int32_t>(i / static_cast<size_t>(keys.dim(1)));
+    }
     return cast(rows_(from_host(position, {keys.dim(0), keys.dim(1)}, keys.device())), keys.dtype());
-  }
-  Var score(const Var& query, const Var& projected, const Tensor&) const override {
-    return dot_score(query, projected, heads_);
-  }
-  bool is_dot(float* scale) const override {
-    *scale = 1.0f;
-    return true;
   }
 
  private:
-  int64_t heads_;
   Embedding rows_;
 };
 
-template <class Made, class... Extra>
+template <class Made>
 std::unique_ptr<Score> with_parameters(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters,
                                        const std::string& name) {
   return std::make_unique<Made>(config, sizes, parameters, name);
