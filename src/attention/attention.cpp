@@ -123,7 +123,7 @@ Var Attention::select(const Var& scores, const Mask& mask, AttentionResult& resu
   const Tape* tape = Tape::current();
   const bool learning = tape != nullptr && tape->training();
   const bool straight = config_.estimator == "straight-through";
-  const Var chosen = choose(soft, /*sample=*/learning, /*straight_through=*/straight);
+  const Var chosen = choose(soft, /*by_lot=*/learning, /*straight_through=*/straight);
   if (learning && !straight) {
     // A chosen weight is never 0, but a masked row has none: the small number keeps its logarithm finite.
     result.log_choice = log(affine(sum(chosen * soft, 3), 1.0f, 1e-20f));

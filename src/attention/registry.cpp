@@ -131,7 +131,8 @@ const ScoreEntry kScores[] = {
     {"scaled-dot", "q . k / sqrt(d)", kVaswani, "T S D",
      "The dot product, scaled so that softmax stays soft in many dimensions.",
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters&, const std::string&) -> std::unique_ptr<Score> {
-       return std::make_unique<DotScore>(c, s, 1.0f / std::sqrt(static_cast<float>(s.query / c.heads)));
+       const int64_t depth = s.query / c.heads;
+       return std::make_unique<DotScore>(c, s, 1.0f / std::sqrt(static_cast<float>(depth)));
      }},
     {"general", "q . W k", kLuong, "S D^2 + T S D", "Bilinear: a learned matrix between the two spaces.",
      with_parameters<GeneralScore>},

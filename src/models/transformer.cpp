@@ -14,8 +14,9 @@ Tensor sinusoids(int64_t first, int64_t count, int64_t depth, Device device, DTy
   std::vector<float> x(static_cast<size_t>(count * depth));
   for (int64_t t = 0; t < count; ++t) {
     for (int64_t i = 0; i < depth; ++i) {
-      const double angle = static_cast<double>(first + t) /
-                           std::pow(10000.0, static_cast<double>(i / 2 * 2) / static_cast<double>(depth));
+      const int64_t pair = i / 2 * 2;
+      const double share = static_cast<double>(pair) / static_cast<double>(depth);
+      const double angle = static_cast<double>(first + t) / std::pow(10000.0, share);
       x[static_cast<size_t>(t * depth + i)] = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
     }
   }
