@@ -9,7 +9,7 @@
 
 namespace bench {
 
-using namespace fovea;
+using namespace fovea;  // NOLINT(google-build-using-namespace): all of it is about their kernels
 
 namespace {
 
@@ -17,6 +17,7 @@ const Device kCpu = Device::cpu();
 
 std::vector<Tensor> shaped(const std::vector<Shape>& shapes, Device device) {
   std::vector<Tensor> tensors;
+  tensors.reserve(shapes.size());
   for (const Shape& shape : shapes) tensors.push_back(zeros(shape, DType::kF32, device));
   return tensors;
 }

@@ -19,7 +19,8 @@
 
 namespace {
 
-using namespace fovea;
+using fovea::Device;
+using fovea::Tensor;
 
 constexpr const char* kResults[] = {"context", "dquery", "dkeys", "dvalues", "dv"};
 
@@ -46,7 +47,7 @@ int run_worker(char** words) {
   const auto number = [&](int i) { return static_cast<int64_t>(std::stoll(words[i])); };
   const std::string kind = words[0];
   const bench::AttentionSize size{number(1), number(2), number(3), number(4)};
-  set_thread_count(static_cast<int>(number(5)));
+  fovea::set_thread_count(static_cast<int>(number(5)));
   const bench::AttentionInputs inputs = bench::AttentionInputs::read(words[6], size);
   const double before = bench::peak_memory_mb();
   const auto attention = kind == "fused" ? bench::make_fused(inputs) : bench::make_unfused(inputs);
@@ -145,6 +146,7 @@ void measure(const Run& run, const bench::AttentionSize& size, bench::Table& tab
   check(inputs, contenders);
 
   std::vector<bench::Worker*> workers;
+  workers.reserve(contenders.size());
   for (const Contender& contender : contenders) workers.push_back(contender.worker.get());
   const int rounds = run.options.quick ? 3 : 7;
   const double least = run.options.quick ? 0.02 : 0.15;
@@ -163,7 +165,7 @@ int main(int argc, char** argv) {
   if (argc == 10 && std::string(argv[1]) == "--worker") return run_worker(argv + 2);
   const bench::Options options = bench::parse(argc, argv, "Additive attention: fused, written out, and PyTorch's");
   const Run run{options, std::filesystem::read_symlink("/proc/self/exe"), peer_script(),
-                options.threads > 0 ? options.threads : thread_count()};
+                options.threads > 0 ? options.threads : fovea::thread_count()};
   bench::Table table(fmt::format("additive attention, B32 D512, f32, {} threads", run.threads),
                      {"case", "contender", "forward ms", "fwd+bwd ms", "fwd ratio", "f+b ratio", "peak MB", "work MB"});
   for (const auto& [queries, keys] : {std::pair{1, 25}, {1, 100}, {25, 25}, {25, 100}, {25, 500}}) {

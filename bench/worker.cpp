@@ -32,9 +32,8 @@ Worker::Worker(std::vector<std::string> command, const std::vector<std::string>&
       const size_t equals = entry.find('=');
       setenv(entry.substr(0, equals).c_str(), entry.substr(equals + 1).c_str(), 1);
     }
-    std::vector<char*> arguments;
-    for (std::string& word : command) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
+    std::vector<char*> arguments(command.size() + 1, nullptr);
+    for (size_t i = 0; i < command.size(); ++i) arguments[i] = command[i].data();
     execvp(arguments[0], arguments.data());
     _exit(127);
   }
@@ -128,8 +127,8 @@ std::vector<double> time_in_turns(const std::vector<Worker*>& workers, const Rou
       times[i].push_back(workers[i]->seconds(rounds.what, calls[i]));
     }
   }
-  std::vector<double> medians;
-  for (const auto& each : times) medians.push_back(median_of(each));
+  std::vector<double> medians(workers.size());
+  for (size_t i = 0; i < workers.size(); ++i) medians[i] = median_of(times[i]);
   return medians;
 }
 
