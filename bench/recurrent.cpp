@@ -61,6 +61,8 @@ class Layer {
     if (c.cell == Cell::kLstm) memories_ = zeros(states, c.dtype, kCpu);
     saved_ = zeros({c.steps, c.batch, saved_of(c.cell) * hidden_}, c.dtype, kCpu);
     dx_ = zeros({c.steps, c.batch, hidden_}, c.dtype, kCpu);
+    initial_ = random_tensor(random, {c.batch, hidden_}, c.dtype, 1);
+    dinitial_ = zeros({c.batch, hidden_}, c.dtype, kCpu);
     step_gates_ = zeros({c.batch, gates_}, DType::kF32, kCpu);
     step_state_ = zeros({c.batch, hidden_}, DType::kF32, kCpu);
   }
@@ -115,22 +117,25 @@ class Layer {
     layer.forward();
     layer.recurrent_backward();
     RecurrentArgs forward = layer.forward_args();
-    for (Tensor RecurrentArgs::*field : {&RecurrentArgs::x_gates, &RecurrentArgs::weight, &RecurrentArgs::bias,
-                                         &RecurrentArgs::states, &RecurrentArgs::memories, &RecurrentArgs::saved}) {
+    for (Tensor RecurrentArgs::*field :
+         {&RecurrentArgs::x_gates, &RecurrentArgs::weight, &RecurrentArgs::bias, &RecurrentArgs::initial_state,
+          &RecurrentArgs::states, &RecurrentArgs::memories, &RecurrentArgs::saved}) {
       if (forward.*field) forward.*field = cast(forward.*field, DType::kF32, Device::reference());
     }
     kernels(Device::reference()).recurrent(stream(Device::reference()), forward);
     RecurrentGradArgs backward = layer.backward_args();
-    for (Tensor RecurrentGradArgs::*field : {&RecurrentGradArgs::weight, &RecurrentGradArgs::dstates,
-                                             &RecurrentGradArgs::dx_gates, &RecurrentGradArgs::dh_gates}) {
+    for (Tensor RecurrentGradArgs::*field :
+         {&RecurrentGradArgs::weight, &RecurrentGradArgs::dstates, &RecurrentGradArgs::dx_gates,
+          &RecurrentGradArgs::dh_gates, &RecurrentGradArgs::dinitial_state}) {
       backward.*field = cast(backward.*field, DType::kF32, Device::reference());
     }
-    zero_memory(Device::reference(), backward.dx_gates.raw(), backward.dx_gates.bytes());
+    for (const Tensor& d : {backward.dx_gates, backward.dinitial_state}) zero_memory(d.device(), d.raw(), d.bytes());
     backward.states = forward.states, backward.memories = forward.memories, backward.saved = forward.saved;
     kernels(Device::reference()).recurrent_grad(stream(Device::reference()), backward);
     expect_near("states", layer.states_, forward.states);
     expect_near("dx_gates", layer.dx_gates_, backward.dx_gates);
     expect_near("dh_gates", layer.dh_gates_, backward.dh_gates);
+    expect_near("dinitial_state", layer.dinitial_, backward.dinitial_state);
   }
 
  private:
@@ -139,6 +144,7 @@ class Layer {
             .x_gates = x_gates_,
             .weight = w_h_,
             .bias = b_h_,
+            .initial_state = initial_,
             .states = states_,
             .memories = memories_,
             .saved = saved_,
@@ -153,6 +159,7 @@ class Layer {
             .dstates = dy_,
             .dx_gates = dx_gates_,
             .dh_gates = dh_gates_,
+            .dinitial_state = dinitial_,
             .precision = c_.precision()};
   }
 
@@ -211,6 +218,7 @@ class Layer {
   int64_t rows_, hidden_, gates_;
   Tensor x_, w_x_, b_x_, w_h_, b_h_, x_gates_, states_, memories_, saved_;
   Tensor dy_, dx_, dw_x_, db_x_, dw_h_, db_h_, dx_gates_, dh_gates_;
+  Tensor initial_, dinitial_;  // given, for without them a layer leaves out a product of each pass
   Tensor step_gates_, step_state_;
 };
 
