@@ -3,17 +3,15 @@
 // Two cells share a reciprocal: v/a + w/b = (v b + w a) / (ab).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/additive.cpp"
-#include "kernels/cpu/simd.h"
-// After simd.h, which repeats this file for every instruction set.
-#include "base/threads.h"
 #include "kernels/cpu/additive.h"
+#include "base/threads.h"
 #include "kernels/cpu/functions.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-using namespace additive;  // NOLINT(google-build-using-namespace): its own other half
+using namespace additive;
 
 constexpr int64_t kKeyBlock = 128;  // rows of keys in one item of work
 

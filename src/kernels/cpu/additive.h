@@ -2,13 +2,6 @@
 // T*S*D cells costs a product, an addition and half a reciprocal. tanh x = 1 - 2r with r = 1 / (1 + e^2x),
 // and e^2(q+k) = e^2q e^2k: the exponentials are taken once a row. Where their product could overflow,
 // q + k is formed first and its exponential taken in every cell.
-#if defined(FOVEA_KERNELS_CPU_ADDITIVE_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef FOVEA_KERNELS_CPU_ADDITIVE_H_
-#undef FOVEA_KERNELS_CPU_ADDITIVE_H_
-#else
-#define FOVEA_KERNELS_CPU_ADDITIVE_H_
-#endif
-
 #include <hwy/cache_control.h>
 
 #include <algorithm>
@@ -16,8 +9,14 @@
 
 #include "kernels/cpu/blocks.h"
 #include "kernels/cpu/scratch.h"
-#include "kernels/cpu/simd.h"
 #include "kernels/cpu/simd_math.h"
+
+#if defined(FOVEA_KERNELS_CPU_ADDITIVE_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FOVEA_KERNELS_CPU_ADDITIVE_H_
+#undef FOVEA_KERNELS_CPU_ADDITIVE_H_
+#else
+#define FOVEA_KERNELS_CPU_ADDITIVE_H_
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE::additive {

@@ -4,8 +4,6 @@
 // but that of dv over the sentences.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/additive_grad.cpp"
-#include "kernels/cpu/simd.h"
-// After simd.h, which repeats this file for every instruction set.
 #include "base/threads.h"
 #include "kernels/cpu/additive.h"
 #include "kernels/cpu/functions.h"
@@ -14,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-using namespace additive;  // NOLINT(google-build-using-namespace): its own other half
+using namespace additive;
 
 constexpr int64_t kKeyBlock = 256;       // columns of dscore held in f32 at a time
 constexpr int64_t kPartCells = 1 << 16;  // of keys in one part: they and their gradient stay in cache

@@ -8,8 +8,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/cell.cpp"
-#include "kernels/cpu/simd.h"
-
 #include "kernels/cpu/cell_math.h"
 
 HWY_BEFORE_NAMESPACE();

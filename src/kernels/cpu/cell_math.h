@@ -2,15 +2,15 @@
 // gate on the state's product, as cuDNN has it) and the LSTM of Hochreiter & Schmidhuber 1997 with forget
 // gates. Each is written once, forward and gradient, over rows [B,*] of gates side by side; who calls
 // says where operands come from and where results go.
+#include "kernels/cpu/simd_math.h"
+#include "kernels/kernels.h"
+
 #if defined(FOVEA_KERNELS_CPU_CELL_MATH_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FOVEA_KERNELS_CPU_CELL_MATH_H_
 #undef FOVEA_KERNELS_CPU_CELL_MATH_H_
 #else
 #define FOVEA_KERNELS_CPU_CELL_MATH_H_
 #endif
-
-#include "kernels/cpu/simd_math.h"
-#include "kernels/kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
