@@ -85,19 +85,23 @@ Mask Attention::mask_for(const Memory& memory, const AttentionQuery& query, cons
   const int64_t steps = q.dim(0), size = memory.size(), heads = config_.heads;
   const bool window = config_.scope == "local-m", slope = config_.relative == "alibi";
   if (!window && !slope) return mask;
-  // A table over (step, position), the same for every sentence.
+  // A table over (step, position): the same for every sentence, but for where a window stops.
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
-  const Tensor bias = empty({1, slope ? heads : 1, steps, size}, DType::kF32, Device::cpu());
+  const std::vector<int32_t> ends =
+      window && memory.lengths ? to_host<int32_t>(memory.lengths) : std::vector<int32_t>{static_cast<int32_t>(size)};
+  const Tensor bias = empty({std::ssize(ends), slope ? heads : 1, steps, size}, DType::kF32, Device::cpu());
   float* cell = bias.data<float>();
-  for (int64_t h = 0; h < bias.dim(1); ++h) {
-    const float m = slope ? std::exp2(-8.0f * static_cast<float>(h + 1) / static_cast<float>(heads)) : 0.0f;
-    for (int64_t t = 0; t < steps; ++t) {
-      // Past the end of the source the window stays at its last positions.
-      const int64_t place = query.position + t * query.stride, center = std::min(place, size - 1);
-      for (int64_t s = 0; s < size; ++s) {
-        const int64_t distance = std::abs(s - place);
-        const bool hidden = window && std::abs(s - center) > config_.window;
-        *cell++ = hidden ? kHidden : -m * static_cast<float>(distance);
+  for (const int32_t end : ends) {
+    for (int64_t h = 0; h < bias.dim(1); ++h) {
+      const float m = slope ? std::exp2(-8.0f * static_cast<float>(h + 1) / static_cast<float>(heads)) : 0.0f;
+      for (int64_t t = 0; t < steps; ++t) {
+        // Past the end of the source the window stays at its last positions.
+        const int64_t place = query.position + t * query.stride, center = std::min<int64_t>(place, end - 1);
+        for (int64_t s = 0; s < size; ++s) {
+          const int64_t distance = std::abs(s - place);
+          const bool hidden = window && std::abs(s - center) > config_.window;
+          *cell++ = hidden ? kHidden : -m * static_cast<float>(distance);
+        }
       }
     }
   }

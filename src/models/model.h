@@ -35,7 +35,8 @@ struct Forced {
   std::vector<TakenWeights> weights;  // if they were asked for
 };
 
-// A batch of B sentences on their way, K beams each. Row k*B+b is beam k of sentence b.
+// A batch of B sentences on their way, K beams each. Row k*B+b is beam k of sentence b. What one call makes
+// is read until the next but one: a caller may take memory from two arenas in turn. What keep() makes stays.
 class Decoder {
  public:
   virtual ~Decoder() = default;
@@ -43,6 +44,8 @@ class Decoder {
   virtual Var step(const Tensor& words) = 0;
   // Beam k of sentence b goes on from row rows[k,b]. i32 [K,B].
   virtual void reorder(const Tensor& rows) = 0;
+  // Only these sentences go on, in this order: i32 [B'] of 0..B-1.
+  virtual void keep(const Tensor& sentences) = 0;
   // The weights of the last step, if the decoder was asked to keep them.
   virtual std::vector<TakenWeights> weights() const = 0;
 };

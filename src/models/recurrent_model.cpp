@@ -10,14 +10,16 @@ Var StepAttention::attend(const Var& query) {
                                                          .coverage = coverage_,
                                                          .keep_weights = keep_weights_});
   last_weights_ = result.weights;
-  if (keep_weights_) weights_.push_back(result.weights);
-  if (result.log_choice) {
+  if (gathers_ && keep_weights_) weights_.push_back(result.weights);
+  if (gathers_ && result.log_choice) {
     // [B,H,1] -> [B]
     log_choices_.push_back(sum(result.log_choice, 1).reshape({batch}));
     entropies_.push_back(sum(result.entropy, 1).reshape({batch}));
   }
   if (result.coverage) {
-    if (coverage_) coverage_losses_.push_back(sum(minimum(result.weights, coverage_), 3).reshape({batch * beams_}));
+    if (gathers_ && coverage_) {
+      coverage_losses_.push_back(sum(minimum(result.weights, coverage_), 3).reshape({batch * beams_}));
+    }
     coverage_ = result.coverage;
   }
   return result.context.reshape({query.dim(0), result.context.dim(2)});
@@ -40,6 +42,12 @@ void StepAttention::reorder(const Tensor& rows) {
   const int64_t keys = coverage_.dim(3);
   const Tensor ids = from_host(picks, {batch * heads * beams_}, coverage_.device());
   coverage_ = pick_rows(coverage_.reshape({batch * heads * beams_, keys}), ids).reshape(coverage_.shape());
+}
+
+void StepAttention::keep(const Tensor& sentences) {
+  if (attention_ == nullptr) return;
+  memory_ = pick_sentences(memory_, sentences);
+  if (coverage_) coverage_ = pick_rows(coverage_, sentences);
 }
 
 Forced StepAttention::taken() const {
@@ -72,6 +80,7 @@ Forced RecurrentModel::force(const Source& source, const Tensor& target, bool ke
   Var features = all_steps(gates, encoded, attends ? &memory : nullptr, keep_weights, result);
   if (!features) {
     StepAttention attention = attends ? StepAttention(*attends, memory, 1, keep_weights) : StepAttention();
+    attention.gather();
     RecurrentState state{encoded.initial, {}, encoded.initial.back().state};
     std::vector<Var> steps;
     for (int64_t t = 0; t < target.dim(0); ++t) steps.push_back(step(gates[t], state, attention));
@@ -84,7 +93,8 @@ Forced RecurrentModel::force(const Source& source, const Tensor& target, bool ke
 
 class RecurrentDecoder : public Decoder {
  public:
-  RecurrentDecoder(const RecurrentModel& model, const Source& source, const DecodeOptions& options) : model_(model) {
+  RecurrentDecoder(const RecurrentModel& model, const Source& source, const DecodeOptions& options)
+      : model_(model), beams_(options.beams) {
     const EncodedSource encoded = model.encoder_(source);
     for (const State& state : encoded.initial) {
       state_.cells.push_back({repeat_rows(state.state, options.beams), repeat_rows(state.memory, options.beams)});
@@ -104,10 +114,13 @@ class RecurrentDecoder : public Decoder {
   }
 
   void reorder(const Tensor& rows) override {
-    pick_rows(state_.cells, rows);
-    state_.top = pick_rows(state_.top, rows);
-    if (state_.feed) state_.feed = pick_rows(state_.feed, rows);
+    pick(rows);
     attention_.reorder(rows);
+  }
+
+  void keep(const Tensor& sentences) override {
+    pick(rows_of(sentences, beams_, state_.top.dim(0) / beams_));
+    attention_.keep(sentences);
   }
 
   std::vector<TakenWeights> weights() const override {
@@ -116,7 +129,14 @@ class RecurrentDecoder : public Decoder {
   }
 
  private:
+  void pick(const Tensor& rows) {
+    pick_rows(state_.cells, rows);
+    state_.top = pick_rows(state_.top, rows);
+    if (state_.feed) state_.feed = pick_rows(state_.feed, rows);
+  }
+
   const RecurrentModel& model_;
+  int64_t beams_;
   RecurrentState state_;
   StepAttention attention_;
 };

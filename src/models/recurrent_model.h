@@ -18,11 +18,14 @@ class StepAttention {
   StepAttention() = default;  // a model without attention
   StepAttention(const Attention& attention, Memory memory, int64_t beams, bool keep_weights)
       : attention_(&attention), memory_(std::move(memory)), beams_(beams), keep_weights_(keep_weights) {}
+  // Remembers what every step leaves behind, not the last alone.
+  void gather() { gathers_ = true; }
 
   Var attend(const Var& query);  // [K*B,H] -> [K*B,D]
   void reorder(const Tensor& rows);
+  void keep(const Tensor& sentences);
 
-  // Of the steps so far: what a forced target's result holds besides its logits.
+  // Of the steps gathered: what a forced target's result holds besides its logits.
   Forced taken() const;
   const Var& last_weights() const { return last_weights_; }  // [B,H,K,S]
 
@@ -30,7 +33,7 @@ class StepAttention {
   const Attention* attention_ = nullptr;
   Memory memory_;
   int64_t beams_ = 1, position_ = 0;
-  bool keep_weights_ = false;
+  bool keep_weights_ = false, gathers_ = false;
   Var coverage_, last_weights_;
   std::vector<Var> weights_, log_choices_, entropies_, coverage_losses_;
 };

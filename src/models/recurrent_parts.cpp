@@ -87,6 +87,33 @@ void pick_rows(std::vector<State>& states, const Tensor& rows) {
   }
 }
 
+Tensor rows_of(const Tensor& sentences, int64_t beams, int64_t batch) {
+  const std::vector<int32_t> kept = to_host<int32_t>(sentences);
+  std::vector<int32_t> rows;
+  rows.reserve(static_cast<size_t>(beams) * kept.size());
+  for (int64_t k = 0; k < beams; ++k) {
+    for (const int32_t b : kept) rows.push_back(static_cast<int32_t>(k * batch) + b);
+  }
+  return from_host(rows, {beams, sentences.size()}, sentences.device());
+}
+
+Memory pick_sentences(const Memory& memory, const Tensor& sentences) {
+  const int64_t size = memory.size(), batch = memory.batch();
+  const Tensor rows = rows_of(sentences, size, batch);
+  const auto pick = [&](const Var& x) {
+    const int64_t depth = x.size() / (size * batch);
+    return pick_rows(x.reshape({size * batch, depth}), rows).reshape(x.shape().with(1, sentences.size()));
+  };
+  Memory kept{pick(memory.keys), pick(memory.values), {}};
+  if (memory.lengths) {
+    const std::vector<int32_t> lengths = to_host<int32_t>(memory.lengths);
+    std::vector<int32_t> picked;
+    for (const int32_t b : to_host<int32_t>(sentences)) picked.push_back(lengths[static_cast<size_t>(b)]);
+    kept.lengths = from_host(picked, sentences.shape(), sentences.device());
+  }
+  return kept;
+}
+
 Var repeat_rows(const Var& x, int64_t times) {
   if (times == 1 || !x) return x;
   const std::vector<Var> copies(static_cast<size_t>(times), x);

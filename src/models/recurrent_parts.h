@@ -57,6 +57,10 @@ class DecoderCells {
 // Rows of every tensor of a state, picked anew: beam k of sentence b goes on from rows[k,b].
 Var pick_rows(const Var& x, const Tensor& rows);
 void pick_rows(std::vector<State>& states, const Tensor& rows);
+// The rows of some sentences' beams, i32 [K,B']: k*B+b.
+Tensor rows_of(const Tensor& sentences, int64_t beams, int64_t batch);
+// The part of a memory that is about some sentences.
+Memory pick_sentences(const Memory& memory, const Tensor& sentences);
 // Each sentence's state once for every beam: [B,...] -> [K*B,...].
 Var repeat_rows(const Var& x, int64_t times);
 

@@ -12,12 +12,13 @@ namespace {
 // PE(pos, 2i) = sin(pos / 10000^{2i/d}), PE(pos, 2i+1) = cos(...)  (section 3.5), [T,D]
 Tensor sinusoids(int64_t first, int64_t count, int64_t depth, Device device, DType dtype) {
   std::vector<float> x(static_cast<size_t>(count * depth));
-  for (int64_t t = 0; t < count; ++t) {
-    for (int64_t i = 0; i < depth; ++i) {
-      const int64_t pair = i / 2 * 2;
-      const double share = static_cast<double>(pair) / static_cast<double>(depth);
-      const double angle = static_cast<double>(first + t) / std::pow(10000.0, share);
-      x[static_cast<size_t>(t * depth + i)] = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+  for (int64_t i = 0; i < depth; i += 2) {
+    const double share = static_cast<double>(i) / static_cast<double>(depth), slow = std::pow(10000.0, share);
+    for (int64_t t = 0; t < count; ++t) {
+      const double angle = static_cast<double>(first + t) / slow;
+      float* cell = &x[static_cast<size_t>(t * depth + i)];
+      cell[0] = static_cast<float>(std::sin(angle));
+      if (i + 1 < depth) cell[1] = static_cast<float>(std::cos(angle));
     }
   }
   return cast(Var(from_host(x, {count, depth}, device)), dtype).value();
@@ -49,6 +50,7 @@ class Words {
  private:
   // x [T,B,D] + rows [T,D] for every sentence
   static Var add_rows(const Var& x, const Var& rows) {
+    if (x.dim(0) == 1) return x + cast(rows.reshape({x.dim(2)}), x.dtype());
     std::vector<int32_t> row(static_cast<size_t>(x.dim(0) * x.dim(1)));
     for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<int32_t>(i / static_cast<size_t>(x.dim(1)));
     return x + cast(embedding(rows, from_host(row, {x.dim(0), x.dim(1)}, x.device())), x.dtype());
@@ -192,7 +194,7 @@ class Transformer final : public Model {
   std::vector<DecoderLayer> decoder_;
 };
 
-// Keeps the projected keys and values of every step taken, [longest, K*B, D] a layer.
+// Keeps the projected keys and values of every step taken, [steps, K*B, D] a layer.
 class TransformerDecoder final : public Decoder {
  public:
   TransformerDecoder(const Transformer& model, const Source& source, const DecodeOptions& options)
@@ -205,13 +207,16 @@ class TransformerDecoder final : public Decoder {
 
   Var step(const Tensor& words) override {
     const int64_t beams = words.dim(0), batch = words.dim(1), rows = beams * batch;
+    check(step_ < options_.longest, "decode: expected at most {} steps, got one more", options_.longest);
     weights_ = step_ == 0 ? encoder_weights_ : std::vector<TakenWeights>();
     Var x = model_.target_(words.reshape({1, rows}), step_);  // [1,K*B,D]
     for (size_t i = 0; i < layers_.size(); ++i) {
       const DecoderLayer& layer = model_.decoder_[i];
       Cache& cache = layers_[i];
       x = layer.around_self(x, [&](const Var& y) {
-        append(cache, layer.self.remember(y, {}, step_));
+        const Memory now = layer.self.remember(y, {}, step_);
+        append(cache.keys, now.keys.value());
+        append(cache.values, now.values.value());
         const Memory memory{cache.keys.slice(0, step_ + 1), cache.values.slice(0, step_ + 1), {}};
         return keep(
             layer.self(memory, {.query = y, .position = step_, .causal = true, .keep_weights = options_.keep_weights}),
@@ -233,22 +238,12 @@ class TransformerDecoder final : public Decoder {
     return logits.reshape({beams, batch, logits.dim(2)});
   }
 
-  void reorder(const Tensor& rows) override {
-    const int64_t width = rows.size();
-    const std::vector<int32_t> from = to_host<int32_t>(rows);
-    std::vector<int32_t> picks;
-    for (int64_t t = 0; t < step_; ++t) {
-      for (const int32_t row : from) picks.push_back(static_cast<int32_t>(t * width + row));
-    }
-    const Tensor ids = from_host(picks, {step_ * width}, rows.device());
-    const ArenaScope own(nullptr);
-    for (Cache& cache : layers_) {
-      for (Tensor* x : {&cache.keys, &cache.values}) {
-        const Shape flat{step_ * width, x->dim(2)};
-        const Var picked = pick_rows(Var(x->slice(0, step_).reshape(flat)), ids);
-        copy(picked.value(), x->slice(0, step_).reshape(flat));
-      }
-    }
+  void reorder(const Tensor& rows) override { pick(rows_of(rows.reshape({rows.size()}), step_, rows.size())); }
+
+  void keep(const Tensor& sentences) override {
+    const int64_t batch = layers_[0].source.batch();
+    for (Cache& cache : layers_) cache.source = pick_sentences(cache.source, sentences);
+    if (step_ > 0) pick(rows_of(sentences, step_ * options_.beams, batch));
   }
 
   std::vector<TakenWeights> weights() const override { return weights_; }
@@ -259,14 +254,31 @@ class TransformerDecoder final : public Decoder {
     Tensor keys, values;
   };
 
-  void append(Cache& cache, const Memory& now) const {
-    if (!cache.keys) {
+  // Caches grow twofold, on the heap: they outlive the memory of a step.
+  void append(Tensor& cache, const Tensor& now) const {
+    if (!cache || cache.dim(0) == step_) {
       const ArenaScope own(nullptr);
-      cache.keys = empty(now.keys.shape().with(0, options_.longest), now.keys.dtype(), now.keys.device());
-      cache.values = empty(now.values.shape().with(0, options_.longest), now.values.dtype(), now.values.device());
+      const int64_t room = std::min(options_.longest, std::max<int64_t>(16, 2 * step_));
+      const Tensor grown = empty(now.shape().with(0, room), now.dtype(), now.device());
+      if (cache) copy(cache, grown.slice(0, step_));
+      cache = grown;
     }
-    copy(now.keys.value(), cache.keys.slice(step_, step_ + 1));
-    copy(now.values.value(), cache.values.slice(step_, step_ + 1));
+    copy(now, cache.slice(step_, step_ + 1));
+  }
+  // The caches' rows of every step picked anew, i32 of steps*K*B, into a spare one that then takes the place.
+  void pick(const Tensor& rows) {
+    for (Cache& cache : layers_) {
+      for (Tensor* x : {&cache.keys, &cache.values}) {
+        const Shape shape = x->shape().with(1, rows.size() / step_);
+        if (!spare_ || !(spare_.shape() == shape)) {
+          const ArenaScope own(nullptr);
+          spare_ = empty(shape, x->dtype(), x->device());
+        }
+        const Tensor table = x->reshape({x->dim(0) * x->dim(1), x->dim(2)});
+        kernels(x->device()).embedding(stream(x->device()), {.table = table, .ids = rows, .y = spare_.slice(0, step_)});
+        std::swap(*x, spare_);
+      }
+    }
   }
   Var keep(const AttentionResult& attended, TakenWeights::Kind kind, size_t layer) {
     if (options_.keep_weights) weights_.push_back({kind, static_cast<int64_t>(layer), attended.weights});
@@ -277,6 +289,7 @@ class TransformerDecoder final : public Decoder {
   DecodeOptions options_;
   int64_t step_ = 0;
   std::vector<Cache> layers_;
+  Tensor spare_;
   std::vector<TakenWeights> encoder_weights_, weights_;
 };
 

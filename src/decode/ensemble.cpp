@@ -1,0 +1,74 @@
+#include "decode/ensemble.h"
+
+#include <algorithm>
+
+namespace fovea {
+
+namespace {
+
+// The log-sum-exp of each row, which the loss of any target computes on its way.
+Tensor row_lse(const Tensor& logits) {
+  const Device d = logits.device();
+  const int64_t rows = logits.dim(0);
+  const DType statistics = accumulator_of(logits.dtype());
+  const Tensor none = zeros({rows}, DType::kI32, d), loss = empty({rows}, statistics, d), lse = empty_like(loss);
+  kernels(d).cross_entropy(stream(d), {.logits = logits, .targets = none, .loss = loss, .lse = lse, .ignore = 0});
+  return lse;
+}
+
+}  // namespace
+
+Scores vote(std::span<const Var> logits) {
+  const int64_t words = logits[0].dim(-1), rows = logits[0].size() / words;
+  if (logits.size() == 1) {
+    const Tensor flat = logits[0].value().reshape({rows, words});
+    return {flat, row_lse(flat)};
+  }
+  Var mean;
+  for (const Var& l : logits) {
+    check(l.dim(-1) == words, "ensemble: expected models of one vocabulary, got {} and {} words", words, l.dim(-1));
+    const Var p = softmax(l.reshape({rows, words}));
+    mean = mean ? mean + p : p;
+  }
+  return {log(affine(mean, 1.0f / static_cast<float>(logits.size()))).value(), {}};
+}
+
+Choices::Choices(const Scores& scores, int64_t count) : count_(std::min(count, scores.scores.dim(-1))) {
+  const auto host = [](const Tensor& x) { return to_host<float>(cast(x, DType::kF32).value()); };
+  if (scores.lse) lse_ = host(scores.lse);
+  if (count_ == scores.scores.dim(-1)) {
+    values_ = host(scores.scores);
+  } else {
+    const TopK largest = fovea::top_k(scores.scores, count_);
+    values_ = host(largest.values);
+    index_ = to_host<int32_t>(largest.index);
+  }
+}
+
+Ensemble::Ensemble(std::span<const Model* const> models, const Source& source, const DecodeOptions& options) {
+  for (const Model* model : models) decoders_.push_back(model->decode(source, options));
+}
+
+Scores Ensemble::step(const Tensor& words) {
+  logits_.clear();
+  for (const auto& decoder : decoders_) logits_.push_back(decoder->step(words));
+  return vote(logits_);
+}
+
+void Ensemble::reorder(const Tensor& rows) {
+  for (const auto& decoder : decoders_) decoder->reorder(rows);
+}
+
+void Ensemble::keep(const Tensor& sentences) {
+  for (const auto& decoder : decoders_) decoder->keep(sentences);
+}
+
+std::vector<HostWeights> Ensemble::weights() const {
+  std::vector<HostWeights> all;
+  for (size_t model = 0; model < decoders_.size(); ++model) {
+    bring_to_host(decoders_[model]->weights(), static_cast<int64_t>(model), all);
+  }
+  return all;
+}
+
+}  // namespace fovea

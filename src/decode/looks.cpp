@@ -1,0 +1,101 @@
+#include "decode/looks.h"
+
+#include <algorithm>
+
+namespace fovea {
+
+void bring_to_host(std::span<const TakenWeights> taken, int64_t model, std::vector<HostWeights>& to) {
+  for (const TakenWeights& t : taken) {
+    const Tensor f32 = cast(t.weights, DType::kF32).value();
+    to.push_back({t.kind, t.layer, model, f32.shape(), to_host<float>(f32)});
+  }
+}
+
+HypothesisWeights cut(const HostWeights& weights, int64_t sentence, int64_t rows, int64_t columns) {
+  const int64_t heads = weights.shape[1], steps = weights.shape[2], width = weights.shape[3];
+  HypothesisWeights result{weights.kind, weights.layer, heads, rows, columns, {}, weights.model};
+  result.weights.reserve(static_cast<size_t>(heads * rows * columns));
+  for (int64_t h = 0; h < heads; ++h) {
+    for (int64_t t = 0; t < rows; ++t) {
+      const float* row = weights.weights.data() + ((sentence * heads + h) * steps + t) * width;
+      result.weights.insert(result.weights.end(), row, row + columns);
+    }
+  }
+  return result;
+}
+
+void Looks::take(std::span<const HostWeights> step, int64_t sentence, int64_t batch) {
+  const bool first = steps_.empty();
+  std::vector<float>& kept = steps_.emplace_back();
+  for (const HostWeights& w : step) {
+    if (w.kind == TakenWeights::Kind::kEncoderSelf) {
+      encoder_.push_back(cut(w, sentence, source_length_, source_length_));
+      continue;
+    }
+    const int64_t heads = w.shape[1], width = w.shape[3];
+    const Taken taken{w.kind, w.layer, w.model, heads};
+    if (first) taken_.push_back(taken);
+    const int64_t count = columns(taken, steps_.size() - 1);
+    for (int64_t k = 0; k < beams_; ++k) {
+      for (int64_t h = 0; h < heads; ++h) {
+        // Beams are queries of one sentence in cross attention, [B,H,K,S], and sentences of their own in the
+        // decoder's self attention, [K*B,H,1,t+1].
+        const int64_t row = w.kind == TakenWeights::Kind::kCross ? (sentence * heads + h) * beams_ + k
+                                                                 : (k * batch + sentence) * heads + h;
+        const float* from = w.weights.data() + row * width;
+        kept.insert(kept.end(), from, from + count);
+      }
+    }
+  }
+}
+
+template <class Visit> void Looks::each(size_t step, int64_t beam, Visit&& visit) const {
+  const float* at = steps_[step].data();
+  for (const Taken& taken : taken_) {
+    const int64_t one = taken.heads * columns(taken, step);
+    visit(taken, at + beam * one);
+    at += beams_ * one;
+  }
+}
+
+std::vector<HypothesisWeights> Looks::along(std::span<const int32_t> beams) const {
+  const auto rows = static_cast<int64_t>(beams.size());
+  std::vector<HypothesisWeights> all = encoder_;
+  const size_t before = all.size();
+  for (const Taken& taken : taken_) {
+    const int64_t width = taken.kind == TakenWeights::Kind::kCross ? source_length_ : rows;
+    const auto count = static_cast<size_t>(taken.heads * rows * width);
+    all.push_back({taken.kind, taken.layer, taken.heads, rows, width, std::vector<float>(count), taken.model});
+  }
+  for (int64_t t = 0; t < rows; ++t) {
+    HypothesisWeights* to = all.data() + before;
+    each(static_cast<size_t>(t), beams[static_cast<size_t>(t)], [&](const Taken& taken, const float* from) {
+      const int64_t count = columns(taken, static_cast<size_t>(t));
+      for (int64_t h = 0; h < taken.heads; ++h) {
+        std::copy_n(from + h * count, count, to->weights.data() + (h * rows + t) * to->columns);
+      }
+      ++to;
+    });
+  }
+  return all;
+}
+
+std::vector<double> Looks::coverage(std::span<const int32_t> beams) const {
+  double heads = 0;
+  for (const Taken& taken : taken_) {
+    if (taken.kind == TakenWeights::Kind::kCross) heads += static_cast<double>(taken.heads);
+  }
+  if (heads == 0) return {};
+  std::vector<double> sum(static_cast<size_t>(source_length_));
+  for (size_t t = 0; t < beams.size(); ++t) {
+    each(t, beams[t], [&](const Taken& taken, const float* from) {
+      if (taken.kind != TakenWeights::Kind::kCross) return;
+      for (int64_t h = 0; h < taken.heads; ++h) {
+        for (double& s : sum) s += static_cast<double>(*from++) / heads;
+      }
+    });
+  }
+  return sum;
+}
+
+}  // namespace fovea

@@ -1,0 +1,20 @@
+// What follows from a search's options alone.
+#pragma once
+
+#include "decode/search.h"
+
+namespace fovea {
+
+// Error when options do not go together.
+void check_options(const SearchOptions& options);
+
+// Hypotheses of a sentence that are on their way at the same time.
+inline int64_t beams_of(const SearchOptions& options) { return options.sample ? options.nbest : options.beam; }
+
+// The most words a target of this source may have, the end mark counted.
+int64_t longest_target(const SearchOptions& options, int64_t source_length);
+
+// ((5+n)/6)^alpha
+double length_penalty(const SearchOptions& options, int64_t length);
+
+}  // namespace fovea

@@ -1,0 +1,183 @@
+// The loop over steps: the models say what may come next, every sentence takes its pick on the host, and
+// sentences that are done leave the batch.
+#include "decode/search.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "decode/beam.h"
+#include "decode/draw.h"
+#include "decode/ensemble.h"
+#include "decode/options.h"
+
+namespace fovea {
+
+namespace {
+
+// Sentences leave when this share of a batch is done: to make all that is kept anew costs about one step.
+constexpr double kDoneShare = 0.25;
+
+// Memory that is used again and again: what a batch's source was read into, and the steps in turn, because
+// each reads what the last one left.
+struct SearchMemory {
+  Arena source, steps[2];
+  explicit SearchMemory(Device device) : source(device), steps{Arena(device), Arena(device)} {}
+};
+
+class BatchSearch {
+ public:
+  BatchSearch(std::span<const Model* const> models, const Batch& batch, const SearchOptions& options,
+              SearchMemory& memory)
+      : options_(options), device_(batch.source.device()), memory_(memory), beams_(beams_of(options)) {
+    const std::vector<int32_t> lengths = to_host<int32_t>(batch.source_lengths);
+    int64_t longest = 1;
+    for (size_t b = 0; b < batch.rows.size(); ++b) {
+      sentences_.emplace_back(options, batch.rows[b], lengths[b]);
+      places_.push_back(b);
+      longest = std::max(longest, longest_target(options, lengths[b]));
+    }
+    memory.source.rewind();
+    const ArenaScope scope(&memory.source);
+    const DecodeOptions decode{beams_, longest, options.keep_weights || options.coverage_penalty > 0};
+    models_.emplace(models, Source{batch.source, batch.source_lengths}, decode);
+  }
+
+  void run(std::vector<std::vector<Hypothesis>>& found) {
+    for (int64_t step = 0; !places_.empty(); ++step) {
+      Arena& arena = memory_.steps[step % 2];
+      arena.rewind();
+      {
+        const ArenaScope scope(&arena);
+        if (step > 0) reorder();
+        choose(models_->step(words()));
+      }
+      drop_done();
+    }
+    for (const Beam& sentence : sentences_) found[static_cast<size_t>(sentence.row())] = sentence.hypotheses();
+  }
+
+ private:
+  int64_t batch() const { return std::ssize(places_); }
+  Beam& at(int64_t b) { return sentences_[places_[static_cast<size_t>(b)]]; }
+
+  // A number for each beam and sentence, [K,B].
+  template <class Number> Tensor table(Number&& number) {
+    numbers_.clear();
+    for (int64_t k = 0; k < beams_; ++k) {
+      for (int64_t b = 0; b < batch(); ++b) numbers_.push_back(static_cast<int32_t>(number(k, b)));
+    }
+    return from_host(numbers_, {beams_, batch()}, device_);
+  }
+  Tensor words() {
+    return table([&](int64_t k, int64_t b) { return at(b).word(k); });
+  }
+
+  void reorder() {
+    bool moved = false;
+    const Tensor rows = table([&](int64_t k, int64_t b) {
+      const int64_t from = at(b).from(k);
+      moved = moved || from != k;
+      return from * batch() + b;
+    });
+    if (moved) models_->reorder(rows);
+  }
+
+  void choose(const Scores& scores) {
+    const std::vector<HostWeights> weights = keeps_looks() ? models_->weights() : std::vector<HostWeights>();
+    const Choices choices(scores, choices_needed(scores.scores.dim(1)));
+    for (int64_t b = 0; b < batch(); ++b) {
+      Beam& sentence = at(b);
+      if (sentence.done()) continue;
+      if (sentence.looks() != nullptr) sentence.looks()->take(weights, b, batch());
+      for (int64_t k = 0; k < beams_; ++k) {
+        if (sentence.live(k)) offer(sentence, k, choices, k * batch() + b);
+      }
+      sentence.advance();
+    }
+  }
+
+  bool keeps_looks() const { return options_.keep_weights || options_.coverage_penalty > 0; }
+
+  // Enough for every beam to go on and to end, after the words that are banned.
+  int64_t choices_needed(int64_t words) {
+    if (options_.sample && options_.top_k == 0) return words;
+    size_t most = 0;
+    for (int64_t b = 0; b < batch(); ++b) {
+      for (int64_t k = 0; k < beams_; ++k) {
+        if (!at(b).done() && at(b).live(k)) most = std::max(most, at(b).banned(k).size());
+      }
+    }
+    return (options_.sample ? options_.top_k : beams_ + 1) + static_cast<int64_t>(most);
+  }
+
+  void offer(Beam& sentence, int64_t k, const Choices& choices, int64_t row) {
+    const std::vector<int32_t>& banned = sentence.banned(k);
+    drawn_from_.clear();
+    for (int64_t i = 0; i < choices.count(); ++i) {
+      const NextWord choice{choices.word(row, i), choices.log_prob(row, i)};
+      if (std::find(banned.begin(), banned.end(), choice.word) != banned.end()) continue;
+      if (!options_.sample) {
+        sentence.offer(k, choice.word, choice.log_prob);
+      } else if (options_.top_k == 0 || std::ssize(drawn_from_) < options_.top_k) {
+        drawn_from_.push_back(choice);
+      }
+    }
+    if (drawn_from_.empty()) return;
+    const NextWord drawn = draw(drawn_from_, options_, lot_of(options_, sentence.row(), k, sentence.steps()));
+    sentence.offer(k, drawn.word, drawn.log_prob);
+  }
+
+  void drop_done() {
+    std::vector<int32_t> going;
+    std::vector<size_t> places;
+    for (int64_t b = 0; b < batch(); ++b) {
+      if (at(b).done()) continue;
+      going.push_back(static_cast<int32_t>(b));
+      places.push_back(places_[static_cast<size_t>(b)]);
+    }
+    const double done = static_cast<double>(batch() - std::ssize(going)) / static_cast<double>(batch());
+    if (done == 0 || (done < kDoneShare && !going.empty())) return;
+    if (!going.empty()) {
+      const ArenaScope scope(&memory_.source);
+      models_->keep(from_host(going, {std::ssize(going)}, device_));
+    }
+    places_ = std::move(places);
+  }
+
+  const SearchOptions& options_;
+  Device device_;
+  SearchMemory& memory_;
+  int64_t beams_;
+  std::vector<Beam> sentences_;
+  std::vector<size_t> places_;  // of those still in the batch
+  std::optional<Ensemble> models_;
+  std::vector<int32_t> numbers_;
+  std::vector<NextWord> drawn_from_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Hypothesis>> search(std::span<const Model* const> models, const ParallelCorpus& sources,
+                                            const BatchOptions& batches, const SearchOptions& options, Device device,
+                                            const std::function<void(int64_t)>& done) {
+  check(!models.empty(), "search: expected a model, got none");
+  check_options(options);
+  assert(Tape::current() == nullptr);
+  std::vector<std::vector<Hypothesis>> found(static_cast<size_t>(sources.size()));
+  if (found.empty()) return found;
+  const ParallelCorpus alone{sources.source, {}, {}};
+  BatchOptions in_order = batches;
+  in_order.shuffle = false;
+  Batcher batcher(alone, in_order);
+  SearchMemory memory(device);
+  int64_t finished = 0;
+  for (int64_t i = 0; i < batcher.batches(); ++i) {
+    const Batch batch = batcher.next(device);
+    BatchSearch(models, batch, options, memory).run(found);
+    finished += std::ssize(batch.rows);
+    if (done) done(finished);
+  }
+  return found;
+}
+
+}  // namespace fovea

@@ -1,0 +1,75 @@
+// Search for the likeliest target, written once over every model: greedy, beams and sampling, one model or
+// several that vote. Ids in, ids out. And forced decoding: what the models give to targets that are known.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "models/model.h"
+#include "text/batches.h"
+
+namespace fovea {
+
+struct SearchOptions {
+  int64_t beam = 1;
+  int64_t nbest = 1;
+  double length_penalty = 0.6;
+  double coverage_penalty = 0;
+  int64_t no_repeat_ngram = 0;
+  int64_t min_length = 0;
+  int64_t max_length = 256;
+  double max_ratio = 10;
+  bool sample = false;
+  double temperature = 1;
+  int64_t top_k = 0;
+  double top_p = 1;
+  int64_t seed = 1;
+  bool keep_weights = false;
+
+  void describe(Fields& fields);
+};
+
+// One attention of a model, over a whole hypothesis and without padding. A source's end mark has a column.
+struct HypothesisWeights {
+  TakenWeights::Kind kind;
+  int64_t layer, heads, rows, columns;
+  std::vector<float> weights;  // [H,rows,columns]; decoder self attention: row t has t+1 columns, then zeros
+  int64_t model = 0;           // of an ensemble
+};
+
+struct Hypothesis {
+  std::vector<int32_t> words;    // without kEnd
+  std::vector<float> log_probs;  // of the words, and of kEnd if it ended
+  double log_probability = 0;    // their sum
+  double score = 0;              // log p / ((5+n)/6)^alpha + beta sum_s log(min(sum_t a_ts, 1)) (Wu et al. 2016)
+  bool ended = false;            // by itself, not at the limit of its length
+  std::vector<HypothesisWeights> weights;  // a row for each of log_probs; encoder self attention: of the source
+};
+
+// The hypotheses of each sentence, best first: those that ended, then those cut at the limit, each by score.
+//
+// A beam takes the best continuations of its K live hypotheses; what ended among them, before K went on, is set
+// aside. A sentence is done when K have ended, or when no live one can still come among the `nbest`: its log p
+// only falls, and the length penalty cannot forgive more than at the longest length allowed. So a beam of 1 is
+// greedy. Samples are drawn with random numbers of (seed, sentence, sample, step): however sentences are batched,
+// they are the same.
+//
+// `batches` says how many are decoded together and how sources are written; nothing is shuffled. `done` is told,
+// after each batch, how many sentences are finished.
+std::vector<std::vector<Hypothesis>> search(std::span<const Model* const> models, const ParallelCorpus& sources,
+                                            const BatchOptions& batches, const SearchOptions& options, Device device,
+                                            const std::function<void(int64_t)>& done = {});
+
+struct Scored {
+  std::vector<float> log_probs;  // of the target's words and of kEnd
+  double log_probability = 0;
+  std::vector<HypothesisWeights> weights;
+};
+
+// What the models give to the corpus's own targets, pair by pair.
+std::vector<Scored> score(std::span<const Model* const> models, const ParallelCorpus& pairs,
+                          const BatchOptions& batches, bool keep_weights, Device device);
+
+}  // namespace fovea

@@ -1,0 +1,126 @@
+#include "decode/scenes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fovea {
+
+namespace {
+
+ModelConfig small(const std::string& architecture) {
+  ModelConfig c;
+  c.architecture = architecture;
+  c.embedding = 8;
+  c.hidden = 8;
+  c.bidirectional = false;
+  c.feed_forward = 12;
+  c.dropout = 0.0;
+  c.self_attention.heads = 2;
+  c.attention.window = 2;
+  c.attention.longest = 32;
+  return c;
+}
+
+}  // namespace
+
+std::vector<Setup> setups() {
+  std::vector<Setup> all;
+  const auto add = [&](const std::string& name, const std::string& architecture, auto&& change) {
+    all.push_back({name, small(architecture)});
+    change(all.back().config);
+  };
+  add("rnn_seq2seq", "rnn-seq2seq", [](ModelConfig&) {});
+  add("bahdanau", "bahdanau", [](ModelConfig& c) { c.bidirectional = true; });
+  add("bahdanau_lstm", "bahdanau", [](ModelConfig& c) { c.cell = "lstm", c.decoder_layers = c.encoder_layers = 2; });
+  add("bahdanau_coverage", "bahdanau", [](ModelConfig& c) { c.attention.coverage = true; });
+  add("bahdanau_hard", "bahdanau", [](ModelConfig& c) { c.attention.selection = "hard"; });
+  add("luong", "luong", [](ModelConfig& c) { c.attention.score = "general"; });
+  add("luong_no_feeding", "luong", [](ModelConfig& c) { c.attention.score = "dot", c.input_feeding = false; });
+  add("luong_local_p", "luong", [](ModelConfig& c) { c.attention.scope = "local-p"; });
+  add("luong_local_m", "luong", [](ModelConfig& c) { c.attention.scope = "local-m"; });
+  add("transformer", "transformer", [](ModelConfig& c) {
+    c.attention.score = "scaled-dot", c.attention.heads = 2;
+    c.decoder_layers = c.encoder_layers = 2;
+  });
+  add("transformer_additive", "transformer", [](ModelConfig& c) { c.positions = "learned"; });
+  add("transformer_rotary", "transformer",
+      [](ModelConfig& c) { c.self_attention.relative = "rotary", c.positions = "none"; });
+  add("transformer_shaw", "transformer", [](ModelConfig& c) { c.self_attention.relative = "shaw"; });
+  return all;
+}
+
+SmallModel::SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end)
+    : model(make_model(parameters, config, {words, words})) {
+  parameters.allocate(seed);
+  // What was drawn for training hardly tells words apart; three times as much does.
+  const Tensor values = parameters.values();
+  for (int64_t i = 0; i < values.size(); ++i) values.data<float>()[i] *= 3.0f;
+  const Tensor bias = parameters.find("decoder.out.bias").value();
+  Random random(seed, 9);
+  for (int64_t i = 0; i < words; ++i) bias.data<float>()[i] = static_cast<float>(random.uniform(-0.5, 0.5));
+  bias.data<float>()[kEnd] += end;
+  values.contents_changed();
+}
+
+ParallelCorpus some_sources(int64_t words) {
+  ParallelCorpus corpus;
+  Random random(4);
+  for (const int length : {4, 1, 9, 2, 5, 5, 3, 8, 7, 4, 6}) {
+    std::vector<int32_t> ids;
+    for (int i = 0; i < length; ++i)
+      ids.push_back(static_cast<int32_t>(4 + random.below(static_cast<uint64_t>(words - 4))));
+    corpus.source.append(ids);
+  }
+  return corpus;
+}
+
+BatchOptions batches_of(int64_t sentences) {
+  BatchOptions options;
+  options.tokens = 0;
+  options.sentences = sentences;
+  return options;
+}
+
+std::vector<std::vector<Hypothesis>> find_with(const SmallModel& model, const ParallelCorpus& sources,
+                                               const SearchOptions& options, int64_t together) {
+  const Model* const models[] = {model.model.get()};
+  return search(models, sources, batches_of(together), options, Device::cpu());
+}
+
+std::vector<Scored> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool keep_weights) {
+  const Model* const models[] = {model.model.get()};
+  return score(models, pairs, batches_of(4), keep_weights, Device::cpu());
+}
+
+std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus& sources, int64_t row,
+                                   const std::vector<int32_t>& prefix) {
+  const Batch batch = make_batch({sources.source, {}, {}}, std::span(&row, 1), batches_of(1), Device::cpu());
+  std::vector<int32_t> before = {kBegin};
+  before.insert(before.end(), prefix.begin(), prefix.end());
+  const int64_t steps = std::ssize(before);
+  const Tensor target = from_host(before, {steps, 1}, Device::cpu());
+  const Forced forced = model.model->force({batch.source, batch.source_lengths}, target);
+  const std::vector<float> logits = to_host<float>(forced.logits.value().slice(steps - 1, steps));
+  double sum = 0;
+  for (const float x : logits) sum += std::exp(static_cast<double>(x));
+  std::vector<double> log_probs;
+  for (const float x : logits) log_probs.push_back(static_cast<double>(x) - std::log(sum));
+  return log_probs;
+}
+
+Hypothesis greedy_by_force(const SmallModel& model, const ParallelCorpus& sources, int64_t row, int64_t longest) {
+  Hypothesis h;
+  while (std::ssize(h.log_probs) < longest) {
+    std::vector<double> log_probs = next_log_probs(model, sources, row, h.words);
+    log_probs[kPad] = log_probs[kBegin] = -1e9;
+    const auto best = std::max_element(log_probs.begin(), log_probs.end());
+    h.log_probability += *best;
+    h.log_probs.push_back(static_cast<float>(*best));
+    h.ended = best - log_probs.begin() == kEnd;
+    if (h.ended) break;
+    h.words.push_back(static_cast<int32_t>(best - log_probs.begin()));
+  }
+  return h;
+}
+
+}  // namespace fovea

@@ -1,0 +1,37 @@
+// Small models of every architecture and sentences to decode with them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decode/search.h"
+
+namespace fovea {
+
+struct Setup {
+  std::string name;
+  ModelConfig config;
+};
+std::vector<Setup> setups();
+
+// A random model that ends now and then: its biases are random too, and the end mark's is raised.
+struct SmallModel {
+  SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end = 0.5f);
+  Parameters parameters{Device::cpu()};
+  std::unique_ptr<Model> model;
+};
+
+ParallelCorpus some_sources(int64_t words);  // of lengths 1 to 9, not in order
+BatchOptions batches_of(int64_t sentences);
+
+std::vector<std::vector<Hypothesis>> find_with(const SmallModel& model, const ParallelCorpus& sources,
+                                               const SearchOptions& options, int64_t together = 32);
+std::vector<Scored> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool keep_weights = false);
+
+// log p of what may follow a prefix, one sentence alone, by running the model over all of it.
+std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus& sources, int64_t row,
+                                   const std::vector<int32_t>& prefix);
+Hypothesis greedy_by_force(const SmallModel& model, const ParallelCorpus& sources, int64_t row, int64_t longest);
+
+}  // namespace fovea

@@ -1,0 +1,86 @@
+// Search over every architecture: against a plain greedy loop of forced decoding, against exhaustive search,
+// and the same however sentences are batched.
+#include "decode/search.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "decode/scenes.h"
+#include "support.h"
+
+namespace fovea {
+namespace {
+
+class SearchTest : public ::testing::TestWithParam<Setup> {
+ protected:
+  SmallModel small{GetParam().config, 11, 3};
+  std::vector<std::vector<Hypothesis>> find(const SearchOptions& options, int64_t together = 32) {
+    return find_with(small, some_sources(11), options, together);
+  }
+};
+
+TEST_P(SearchTest, GreedyTakesTheLikeliestWordEachTime) {
+  const ParallelCorpus sources = some_sources(11);
+  const auto found = find({.max_length = 12});
+  ASSERT_EQ(std::ssize(found), sources.size());
+  for (int64_t i = 0; i < sources.size(); ++i) {
+    const Hypothesis plain = greedy_by_force(small, sources, i, 12);
+    ASSERT_EQ(found[static_cast<size_t>(i)].size(), 1U);
+    const Hypothesis& h = found[static_cast<size_t>(i)][0];
+    EXPECT_EQ(h.words, plain.words) << i;
+    EXPECT_EQ(h.ended, plain.ended);
+    EXPECT_NEAR(h.log_probability, plain.log_probability, 1e-4);
+  }
+}
+
+TEST_P(SearchTest, BatchesDoNotMatter) {
+  const SearchOptions options{.beam = 3, .nbest = 3, .max_length = 12};
+  const auto together = find(options), alone = find(options, 1), few = find(options, 3);
+  for (size_t i = 0; i < together.size(); ++i) {
+    ASSERT_EQ(together[i].size(), alone[i].size());
+    for (size_t n = 0; n < together[i].size(); ++n) {
+      EXPECT_EQ(together[i][n].words, alone[i][n].words) << i << " " << n;
+      EXPECT_EQ(together[i][n].words, few[i][n].words) << i << " " << n;
+      EXPECT_NEAR(together[i][n].score, alone[i][n].score, 5e-5);
+    }
+  }
+}
+
+TEST_P(SearchTest, BestComeFirstAndOnce) {
+  for (const auto& sentence : find({.beam = 4, .nbest = 4, .max_length = 12})) {
+    ASSERT_EQ(sentence.size(), 4U);
+    std::set<std::vector<int32_t>> seen;
+    for (size_t n = 0; n < sentence.size(); ++n) {
+      EXPECT_TRUE(seen.insert(sentence[n].words).second);
+      if (n > 0 && sentence[n].ended == sentence[n - 1].ended) {
+        EXPECT_LE(sentence[n].score, sentence[n - 1].score);
+      }
+      EXPECT_TRUE(n == 0 || sentence[n - 1].ended || !sentence[n].ended);
+      EXPECT_EQ(sentence[n].log_probs.size(), sentence[n].words.size() + (sentence[n].ended ? 1 : 0));
+      for (const int32_t word : sentence[n].words) EXPECT_FALSE(is_silent(word));
+    }
+  }
+}
+
+TEST_P(SearchTest, ScoreIsWhatForcedDecodingGives) {
+  const ParallelCorpus sources = some_sources(11);
+  const auto found = find({.beam = 2, .min_length = 2, .max_length = 12});
+  ParallelCorpus pairs = sources;
+  for (const auto& sentence : found) pairs.target.append(sentence[0].words);
+  const std::vector<Scored> scored = score_with(small, pairs);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Hypothesis& h = found[i][0];
+    ASSERT_EQ(scored[i].log_probs.size(), h.words.size() + 1);
+    for (size_t t = 0; t < h.log_probs.size(); ++t) EXPECT_NEAR(h.log_probs[t], scored[i].log_probs[t], 1e-5);
+    if (!h.ended) continue;
+    EXPECT_NEAR(h.log_probability, scored[i].log_probability, 1e-5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SearchTest, ::testing::ValuesIn(setups()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace fovea
