@@ -43,7 +43,7 @@ format:
 tidy: packages
 	cmake --preset dev
 	cmake --build --preset dev -j $(JOBS)
-	run-clang-tidy -quiet -p build/dev -j $(JOBS) '^$(CURDIR)/(src|examples|bench|tests)/'
+	run-clang-tidy -quiet -p build/dev -j $(JOBS) '^$(CURDIR)/(src|apps|examples|bench|tests)/'
 
 clean:
 	rm -rf build

@@ -131,6 +131,8 @@ Tokenizer tokenizer_named(std::string_view name) {
 
 std::string_view name_of(Tokenizer tokenizer) { return kNames[static_cast<size_t>(tokenizer)]; }
 
+std::vector<std::string> tokenizer_names() { return {std::begin(kNames), std::end(kNames)}; }
+
 std::vector<std::string> tokenize(std::string_view line, Tokenizer tokenizer, bool lowercase) {
   Text text = unicode::decode(line);
   if (lowercase) text = unicode::lower(text);

@@ -17,6 +17,7 @@ enum class Tokenizer {
 
 Tokenizer tokenizer_named(std::string_view name);  // "13a", "intl", "zh", "char", "none"
 std::string_view name_of(Tokenizer tokenizer);
+std::vector<std::string> tokenizer_names();
 
 std::vector<std::string> tokenize(std::string_view line, Tokenizer tokenizer, bool lowercase = false);
 

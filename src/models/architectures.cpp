@@ -1,5 +1,7 @@
 #include "models/architectures.h"
 
+#include <algorithm>
+
 namespace fovea {
 
 namespace {
@@ -40,6 +42,26 @@ std::unique_ptr<Model> make_model(Parameters& parameters, const ModelConfig& con
 ModelConfig::ModelConfig() {
   self_attention.score = "scaled-dot";
   self_attention.heads = 4;
+}
+
+namespace {
+
+int64_t smaller_limit(int64_t a, int64_t b) { return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b); }
+
+int64_t attention_limit(const AttentionConfig& attention) {
+  return attention.score == "location" ? attention.longest : 0;
+}
+
+}  // namespace
+
+int64_t ModelConfig::most_target() const {
+  if (architecture != "transformer") return 0;
+  return smaller_limit(positions == "learned" ? longest : 0, attention_limit(self_attention));
+}
+
+int64_t ModelConfig::most_source() const {
+  if (architecture == "rnn-seq2seq") return 0;
+  return smaller_limit(most_target(), attention_limit(attention));
 }
 
 void ModelConfig::describe(Fields& f) {

@@ -28,6 +28,10 @@ struct ModelConfig {
   AttentionConfig attention;
   AttentionConfig self_attention;
 
+  // The most tokens a source or target may have; 0 where nothing limits them.
+  int64_t most_source() const;
+  int64_t most_target() const;
+
   ModelConfig();
   void describe(Fields& fields);
 };

@@ -70,7 +70,7 @@ const Parameter& Parameters::add(std::string name, const Shape& shape, Initialis
   return list_.back();
 }
 
-void Parameters::allocate(uint64_t seed) {
+void Parameters::lay_out(bool with_gradients) {
   check(!values_, "parameters: expected allocate() once");
   const ArenaScope heap(nullptr);
   const auto padded = [&](const Shape& shape) {
@@ -83,17 +83,22 @@ void Parameters::allocate(uint64_t seed) {
     if (p.decays_) decaying_ += padded(p.shape_);
   }
   values_ = zeros({total}, dtype_, device_);
-  grads_ = zeros({total}, dtype_, device_);
+  if (with_gradients) grads_ = zeros({total}, dtype_, device_);
   int64_t next[2] = {decaying_, 0};  // where the next one goes that does not decay, that decays
-  uint64_t stream = 0;
   for (Parameter& p : list_) {
     int64_t& begin = next[p.decays_ ? 1 : 0];
     p.value_ = values_.slice(begin, begin + p.shape_.count()).reshape(p.shape_);
     p.gradient_ = Gradient(p.value_);
     p.gradient_.leaf = true;
-    p.gradient_.sum = grads_.slice(begin, begin + p.shape_.count()).reshape(p.shape_);
+    if (with_gradients) p.gradient_.sum = part(grads_, p);
     begin += padded(p.shape_);
+  }
+}
 
+void Parameters::allocate(uint64_t seed) {
+  lay_out(true);
+  uint64_t stream = 0;
+  for (Parameter& p : list_) {
     Random random(seed, stream++);
     const std::vector<double> x = initial_values(p.shape_, p.initialiser_, random);
     if (dtype_ == DType::kF64) {
@@ -103,6 +108,11 @@ void Parameters::allocate(uint64_t seed) {
     }
   }
   values_.contents_changed();
+}
+
+Tensor Parameters::part(const Tensor& all, const Parameter& parameter) const {
+  const auto begin = static_cast<int64_t>((parameter.value().raw() - values_.raw()) / size_of(dtype_));
+  return all.slice(begin, begin + parameter.shape().count()).reshape(parameter.shape());
 }
 
 const Parameter& Parameters::find(std::string_view name) const {

@@ -60,6 +60,8 @@ class Parameters {
   const Parameter& add(std::string name, const Shape& shape, Initialiser initialiser);
   // Lays out and initialises what was declared: the same seed gives the same values on every device.
   void allocate(uint64_t seed);
+  // Lays out without values or gradients, for a trained model that is about to be read from a file.
+  void allocate_unset() { lay_out(false); }
 
   const std::deque<Parameter>& list() const { return list_; }
   const Parameter& find(std::string_view name) const;
@@ -71,8 +73,12 @@ class Parameters {
   const Tensor& values() const { return values_; }
   const Tensor& grads() const { return grads_; }
   int64_t decaying() const { return decaying_; }  // elements, padding included
+  // Where a parameter lies in a tensor that is laid out like values(): an average, a moment.
+  Tensor part(const Tensor& all, const Parameter& parameter) const;
 
  private:
+  void lay_out(bool with_gradients);
+
   Device device_;
   DType dtype_;
   std::deque<Parameter> list_;

@@ -1,0 +1,23 @@
+// The commands, one file each. Each adds itself to the command line and leaves behind what to run when
+// it is chosen; what that returns is the exit status.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace fovea::app {
+
+// What main returns.
+constexpr int kDone = 0, kFailed = 1, kMisused = 2, kInterrupted = 130;
+
+using Run = std::function<int()>;
+
+void add_train(CLI::App& app, Run& run);
+void add_translate(CLI::App& app, Run& run);
+void add_evaluate(CLI::App& app, Run& run);
+void add_score(CLI::App& app, Run& run);
+void add_data(CLI::App& app, Run& run);
+void add_mechanisms(CLI::App& app, Run& run);
+void add_info(CLI::App& app, Run& run);
+
+}  // namespace fovea::app

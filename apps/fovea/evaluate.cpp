@@ -1,0 +1,214 @@
+// fovea evaluate: how good translations are, by themselves or with the model that makes them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "decode/translator.h"
+#include "evaluate/bleu.h"
+#include "evaluate/by_length.h"
+#include "evaluate/chrf.h"
+#include "evaluate/edit.h"
+#include "fovea/commands.h"
+#include "fovea/console.h"
+#include "fovea/flags.h"
+#include "fovea/output.h"
+#include "text/lines.h"
+
+namespace fovea::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct EvaluateFlags {
+  std::vector<std::string> models, references, names = {"bleu", "chrf"};
+  std::string hypotheses, source, output, tokenizer = "13a";
+  bool by_length = false, several = false, json = false, lowercase = false;
+  int threads = 0;
+  TranslatorOptions translator;
+  SearchOptions search;
+};
+
+// A test set: what was said, and what should have been.
+struct TestSet {
+  std::vector<std::string> sources;  // empty when not given
+  std::vector<Segment> segments;
+};
+
+// Lines without the check that some text is there: a hypothesis may well be empty.
+std::vector<std::string> all_lines(const std::string& path) {
+  LineReader reader(path);
+  std::vector<std::string> lines;
+  for (std::string line; reader.next(line);) lines.push_back(line);
+  return lines;
+}
+
+Metric metric_named(const std::string& name, const BleuOptions& bleu) {
+  const bool lowercase = bleu.lowercase;
+  if (name == "bleu") return {"BLEU", [bleu](std::span<const Segment> s) { return corpus_bleu(s, bleu).score; }};
+  if (name == "chrf") {
+    return {"chrF", [lowercase](std::span<const Segment> s) { return corpus_chrf(s, {.lowercase = lowercase}).score; }};
+  }
+  if (name == "wer") return {"WER", [](std::span<const Segment> s) { return word_error_rate(s).percent(); }};
+  if (name == "cer") return {"CER", [](std::span<const Segment> s) { return character_error_rate(s).percent(); }};
+  if (name == "per") {
+    return {"PER", [](std::span<const Segment> s) { return position_independent_error_rate(s).percent(); }};
+  }
+  return {"exact", exact_match};
+}
+
+std::string signature(const std::string& name, std::span<const Segment> segments, const BleuOptions& bleu) {
+  if (name == "bleu") return bleu_signature(segments, bleu);
+  if (name == "chrf") return chrf_signature(segments, {.lowercase = bleu.lowercase});
+  return "";
+}
+
+// Lines with the same source become one, with all their references: a word with several pronunciations.
+void join_same_sources(TestSet& set) {
+  TestSet joined;
+  std::map<std::string, size_t> places;
+  for (size_t i = 0; i < set.sources.size(); ++i) {
+    const auto [place, fresh] = places.emplace(set.sources[i], joined.segments.size());
+    if (fresh) {
+      joined.sources.push_back(set.sources[i]);
+      joined.segments.push_back(std::move(set.segments[i]));
+    } else {
+      auto& references = joined.segments[place->second].references;
+      for (std::string& r : set.segments[i].references) references.push_back(std::move(r));
+    }
+  }
+  set = std::move(joined);
+}
+
+TestSet read_set(const EvaluateFlags& flags) {
+  TestSet set;
+  if (!flags.source.empty()) set.sources = all_lines(flags.source);
+  std::vector<std::string> hypotheses;
+  if (!flags.hypotheses.empty()) hypotheses = all_lines(flags.hypotheses);
+  const std::string& first = flags.hypotheses.empty() ? flags.source : flags.hypotheses;
+  const size_t count = flags.hypotheses.empty() ? set.sources.size() : hypotheses.size();
+  check(count > 0, "{}: expected lines, got none", first);
+  check(set.sources.empty() || set.sources.size() == count, "{}: expected {} lines, as {} has, got {}", flags.source,
+        count, first, set.sources.size());
+  hypotheses.resize(count);
+  for (std::string& h : hypotheses) set.segments.push_back({std::move(h), {}});
+  for (const std::string& path : flags.references) {
+    const std::vector<std::string> lines = all_lines(path);
+    check(lines.size() == count, "{}: expected {} lines, as {} has, got {}", path, count, first, lines.size());
+    for (size_t i = 0; i < count; ++i) set.segments[i].references.push_back(lines[i]);
+  }
+  if (flags.several) join_same_sources(set);
+  return set;
+}
+
+// Fills in the hypotheses and returns the perplexity of the first references.
+double run_models(const EvaluateFlags& flags, TestSet& set) {
+  const Translator translator(flags.models, flags.translator, Device::cpu());
+  Console console(stderr);
+  const auto show = [&](int64_t done) {
+    console.live(
+        fmt::format("translated {} of {} lines", thousands(done), thousands(static_cast<int64_t>(set.sources.size()))));
+  };
+  const std::vector<Translation> translations = translator.translate(set.sources, flags.search, show);
+  Output output(flags.output.empty() ? "/dev/null" : flags.output);
+  std::vector<std::string> references;
+  for (size_t i = 0; i < translations.size(); ++i) {
+    set.segments[i].hypothesis = translations[i].text();
+    references.push_back(set.segments[i].references.front());
+    output.write(translations[i].text() + "\n");
+    if (translations[i].cut) {
+      console.line(fmt::format("{}:{}: warning: cut at {} tokens", flags.source, i + 1, translator.most_source()));
+    }
+  }
+  output.commit();
+  double total = 0;
+  size_t tokens = 0;
+  for (const Scored& s : translator.score(set.sources, references)) {
+    total += s.log_probability;
+    tokens += s.log_probs.size();
+  }
+  return std::exp(-total / static_cast<double>(tokens));
+}
+
+void print_by_length(const EvaluateFlags& flags, const TestSet& set, std::span<const Metric> metrics) {
+  check(!set.sources.empty(), "evaluate: --by-length needs --source");
+  std::vector<int64_t> lengths;
+  for (const std::string& source : set.sources) {
+    lengths.push_back(static_cast<int64_t>(tokenize(source, tokenizer_named(flags.tokenizer)).size()));
+  }
+  fmt::print("\n{}", by_length(set.segments, lengths, metrics).text());
+}
+
+int evaluate(const EvaluateFlags& flags) {
+  if (flags.threads > 0) set_thread_count(flags.threads);
+  check(flags.models.empty() != flags.hypotheses.empty(), "evaluate: expected either --hypotheses or --model, got {}",
+        flags.models.empty() ? "neither" : "both");
+  check(flags.models.empty() || !flags.source.empty(), "evaluate: --model needs --source to translate");
+  check(!flags.several || !flags.source.empty(), "evaluate: --join-sources needs --source");
+  TestSet set = read_set(flags);
+  Json json{{"segments", set.segments.size()}};
+  if (!flags.models.empty()) json["perplexity"] = run_models(flags, set);
+  const BleuOptions bleu{.tokenizer = tokenizer_named(flags.tokenizer), .lowercase = flags.lowercase};
+  std::vector<Metric> metrics;
+  for (const std::string& name : flags.names) {
+    metrics.push_back(metric_named(name, bleu));
+    json[name] = metrics.back().score(set.segments);
+    if (const std::string text = signature(name, set.segments, bleu); !text.empty()) json[name + "_signature"] = text;
+  }
+  if (flags.json) {
+    fmt::print("{}\n", json.dump(2));
+    return kDone;
+  }
+  fmt::print("{} segments\n", set.segments.size());
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const std::string text = signature(flags.names[i], set.segments, bleu);
+    if (flags.names[i] == "bleu") {
+      fmt::print("{}  [{}]\n", corpus_bleu(set.segments, bleu).line(), text);
+    } else {
+      fmt::print("{} = {:.2f}{}\n", metrics[i].name, json[flags.names[i]].get<double>(),
+                 text.empty() ? "" : "  [" + text + "]");
+    }
+  }
+  if (json.contains("perplexity")) fmt::print("perplexity = {:.3f}\n", json["perplexity"].get<double>());
+  if (flags.by_length) print_by_length(flags, set, metrics);
+  return kDone;
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app, Run& run) {
+  CLI::App* command =
+      app.add_subcommand("evaluate", "Score translations: BLEU and chrF as sacreBLEU's, error rates, exact match.");
+  const auto flags = std::make_shared<EvaluateFlags>();
+  command->add_option("--hypotheses", flags->hypotheses, "Translations to score, a line each.")->type_name("FILE");
+  command
+      ->add_option("-m,--model", flags->models,
+                   "Or a model folder to translate --source with; several are an ensemble.")
+      ->type_name("DIR");
+  command
+      ->add_option("-r,--references", flags->references, "What they should be; several files for several references.")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("-s,--source", flags->source, "What was translated.")->type_name("FILE");
+  command->add_option("-o,--output", flags->output, "With --model: where translations go.")->type_name("FILE");
+  command->add_option("--metrics", flags->names, "Some of bleu, chrf, wer, cer, per, exact.")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact"}));
+  command->add_option("--tokenizer", flags->tokenizer, "What BLEU takes for words.")
+      ->check(CLI::IsMember(tokenizer_names()));
+  command->add_flag("--lowercase", flags->lowercase, "Compare in lower case (bleu, chrf).");
+  command->add_flag("--by-length", flags->by_length, "Print a table by length of the source, too.");
+  command->add_flag("--join-sources", flags->several, "Lines with the same source are one, with several references.");
+  command->add_flag("--json", flags->json, "Print JSON.");
+  command->add_option("--threads", flags->threads, "To compute with; 0 for all cores.")->check(CLI::NonNegativeNumber);
+  add_flags(*command, flags->translator, "Running");
+  add_flags(*command, flags->search, "Search");
+  command->callback([flags, &run] { run = [flags] { return evaluate(*flags); }; });
+}
+
+}  // namespace fovea::app

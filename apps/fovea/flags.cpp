@@ -1,0 +1,34 @@
+#include "fovea/flags.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace fovea::app::detail {
+
+void add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const std::string& group) {
+  for (const Field& field : fields->list()) {
+    std::string flag = "--" + field.key();
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    const std::string key = field.key();
+    const auto set = [fields, key](const std::string& word) {
+      try {
+        fields->find(key).set_text(word);
+      } catch (const Error& error) {
+        throw CLI::ValidationError(error.what());
+      }
+    };
+    CLI::Option* option = nullptr;
+    if (std::holds_alternative<bool>(field.value())) {
+      option = command.add_flag_function(
+          flag, [set](int64_t) { set("true"); }, field.help());
+    } else {
+      option = command.add_option_function<std::string>(flag, set, field.help());
+      option->type_name(std::holds_alternative<std::string>(field.value()) ? field.type() : "NUMBER");
+      option->default_str(field.text());
+    }
+    option->group(group);
+  }
+}
+
+}  // namespace fovea::app::detail

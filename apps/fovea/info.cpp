@@ -1,0 +1,46 @@
+// fovea info: what is in a model folder.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "fovea/commands.h"
+#include "fovea/console.h"
+#include "store/model_folder.h"
+
+namespace fovea::app {
+
+namespace {
+
+int info(const std::string& folder, bool tensors) {
+  LoadedModel loaded = load_model(folder, Device::cpu());
+  fmt::print("{}: {}, {} parameters, {:.1f} MB\n", folder, loaded.config.model.architecture,
+             thousands(loaded.parameters->count()),
+             static_cast<double>(std::filesystem::file_size(folder + "/model.safetensors")) / 1e6);
+  const auto side = [](std::string_view name, const Vocabulary& v) {
+    fmt::print("{}: {} pieces, {}\n", name, thousands(v.size()), v.kind());
+  };
+  side("source", *loaded.source);
+  side("target", *loaded.target);
+  const Fields fields = fields_of(loaded.config);
+  for (const Field& field : fields.list()) {
+    if (field.key().starts_with("model.")) fmt::print("  {} = {}\n", field.key(), field.text());
+  }
+  if (tensors) {
+    for (const Parameter& p : loaded.parameters->list()) fmt::print("  {} {}\n", p.name(), p.shape());
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("info", "Say what is in a model folder.");
+  const auto folder = std::make_shared<std::string>();
+  const auto tensors = std::make_shared<bool>(false);
+  command->add_option("folder", *folder, "The model folder.")->required()->type_name("DIR");
+  command->add_flag("--tensors", *tensors, "List its tensors, too.");
+  command->callback([folder, tensors, &run] { run = [folder, tensors] { return info(*folder, *tensors); }; });
+}
+
+}  // namespace fovea::app

@@ -1,0 +1,32 @@
+// fovea: train, translate, evaluate and look, from the command line.
+#include <cstdio>
+
+#include "base/error.h"
+#include "fovea/commands.h"
+
+int main(int argc, char** argv) {
+  using namespace fovea::app;
+  CLI::App app("Attention you can train, run and see.");
+  app.set_version_flag("--version", "fovea " FOVEA_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "A first model, with nothing but this program:\n"
+      "  fovea train recipes/dates.toml\n"
+      "  echo 'the 3rd of may 1986' | fovea translate --model runs/dates\n"
+      "Exit status: 0 done, 1 failed (the message says why), 2 misused, 130 interrupted (and saved).");
+  Run run;
+  for (const auto add : {add_train, add_translate, add_evaluate, add_score, add_data, add_mechanisms, add_info}) {
+    add(app, run);
+  }
+  try {
+    app.parse(argc, argv);
+    return run();
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kDone : kMisused;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "fovea: there is not enough memory\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "fovea: %s\n", error.what());
+  }
+  return kFailed;
+}

@@ -1,0 +1,68 @@
+// fovea mechanisms: every attention there is, as the registry has it.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "attention/registry.h"
+#include "fovea/commands.h"
+#include "models/model.h"
+
+namespace fovea::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Entries> Json entries_json(const Entries& entries) {
+  Json list = Json::array();
+  for (const auto& e : entries) {
+    list.push_back(
+        {{"name", e.name}, {"equation", e.equation}, {"paper", e.paper}, {"cost", e.cost}, {"help", e.help}});
+  }
+  return list;
+}
+
+template <class Entries> void print_axis(std::string_view title, const Entries& entries) {
+  fmt::print("{}\n", title);
+  for (const auto& e : entries) {
+    fmt::print("  {:<16}{}\n  {:16}{}\n", e.name, e.equation, "", e.help);
+    if (!e.cost.empty()) fmt::print("  {:16}cost: {}\n", "", e.cost);
+    if (!e.paper.empty()) fmt::print("  {:16}{}\n", "", e.paper);
+  }
+  fmt::print("\n");
+}
+
+int mechanisms(bool json) {
+  if (json) {
+    Json models = Json::array();
+    for (const ArchitectureEntry& a : architectures()) {
+      models.push_back({{"name", a.name}, {"paper", a.paper}, {"help", a.help}});
+    }
+    fmt::print("{}\n", Json{{"scores", entries_json(scores())},
+                            {"scopes", entries_json(scopes())},
+                            {"selections", entries_json(selections())},
+                            {"relative_positions", entries_json(relatives())},
+                            {"models", std::move(models)}}
+                           .dump(2));
+    return kDone;
+  }
+  print_axis("score (model.attention.score): how well a key h answers a query s", scores());
+  print_axis("scope (model.attention.scope): which positions can be looked at", scopes());
+  print_axis("selection (model.attention.selection): how scores become a context", selections());
+  print_axis("relative positions (model.attention.relative)", relatives());
+  fmt::print("models (model.architecture)\n");
+  for (const ArchitectureEntry& a : architectures()) fmt::print("  {:<16}{} {}\n", a.name, a.help, a.paper);
+  return kDone;
+}
+
+}  // namespace
+
+void add_mechanisms(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("mechanisms", "List every attention mechanism: name, equation, paper, cost.");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "As JSON.");
+  command->callback([json, &run] { run = [json] { return mechanisms(*json); }; });
+}
+
+}  // namespace fovea::app

@@ -1,0 +1,108 @@
+// fovea train: a recipe becomes a model.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+#include <memory>
+
+#include "fovea/commands.h"
+#include "fovea/console.h"
+#include "train/trainer.h"
+
+namespace fovea::app {
+
+namespace {
+
+std::atomic<bool> interrupted = false;
+
+// The first one lets the step finish and saves; a second one ends the program at once.
+void on_interrupt(int signal) {
+  interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
+
+class Narrator final : public TrainingListener {
+ public:
+  explicit Narrator(const Recipe& recipe) : metric_(recipe.validation.metric) {}
+
+  void message(const std::string& text) override { console_.line(text); }
+
+  void stepped(const StepReport& r) override {
+    const std::string left = r.minutes_left >= 0 ? fmt::format(", {} left", minutes_text(r.minutes_left)) : "";
+    const std::string text = fmt::format("step {}  epoch {:.2f}  loss {:.4f}  {} tok/s  rate {:.2e}  {}{}",
+                                         thousands(r.step), static_cast<double>(r.epoch) + r.epoch_done, r.loss,
+                                         thousands(static_cast<int64_t>(r.tokens_per_second)), r.learning_rate,
+                                         minutes_text(r.minutes), left);
+    if (console_.is_terminal()) {
+      console_.live(text);
+    } else if (r.logged) {
+      console_.line(text);
+    }
+  }
+
+  void validating(int64_t done, int64_t total) override {
+    console_.live(fmt::format("validating: {} of {} sentences", thousands(done), thousands(total)));
+  }
+
+  void validated(const ValidationReport& r) override {
+    const std::string score = r.score ? fmt::format("  {} {:.2f}", metric_, *r.score) : "";
+    console_.line(fmt::format("step {}  validation: loss {:.4f}  perplexity {:.2f}{}{}", thousands(r.step), r.loss,
+                              std::exp(r.loss), score, r.improved ? "  (best so far)" : ""));
+    if (!r.example_source.empty()) {
+      console_.line(fmt::format("    {}\n    -> {}", r.example_source, r.example_target));
+    }
+  }
+
+  Console& console() { return console_; }
+
+ private:
+  std::string metric_;
+  Console console_{stdout};
+};
+
+struct TrainFlags {
+  std::string recipe;
+  std::vector<std::string> changes;
+  bool resume = false, overwrite = false, print_defaults = false;
+};
+
+int train(const TrainFlags& flags) {
+  if (flags.print_defaults) {
+    fmt::print("{}", recipe_text(Recipe(), true));
+    return kDone;
+  }
+  if (flags.recipe.empty()) throw CLI::RequiredError("RECIPE");
+  const Recipe recipe = read_recipe(flags.recipe, flags.changes);
+  const Start start = flags.overwrite ? Start::kOverwrite : flags.resume ? Start::kResume : Start::kNew;
+  Narrator narrator(recipe);
+  Trainer trainer(recipe, start, narrator);
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  const TrainingResult result = trainer.run(interrupted);
+  narrator.console().line(fmt::format("{}: {} steps in {}, best {} {:.4g}", result.why, thousands(result.steps),
+                                      minutes_text(result.minutes), recipe.validation.metric, result.best));
+  if (result.interrupted) {
+    narrator.console().line(fmt::format("saved; go on with: fovea train {} --resume", flags.recipe));
+    return kInterrupted;
+  }
+  narrator.console().line(
+      fmt::format("the model is in {}; try it: fovea translate --model {}", recipe.folder, recipe.folder));
+  return kDone;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("train", "Train a model as a recipe says.");
+  const auto flags = std::make_shared<TrainFlags>();
+  command->add_option("recipe", flags->recipe, "A TOML file; recipes/ has some to start from.")->type_name("RECIPE");
+  command->add_option("--set", flags->changes, "Change a setting of the recipe, as in training.learning_rate=0.0005.")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  CLI::Option* resume = command->add_flag("--resume", flags->resume, "Go on with the run in the recipe's folder.");
+  command->add_flag("--overwrite", flags->overwrite, "Replace the run in the recipe's folder.")->excludes(resume);
+  command->add_flag("--print-defaults", flags->print_defaults, "Print every setting with its meaning, as a recipe.");
+  command->callback([flags, &run] { run = [flags] { return train(*flags); }; });
+}
+
+}  // namespace fovea::app

@@ -1,0 +1,59 @@
+// Text in, text out: one model folder, or several with one vocabulary, that translate lines and score
+// given translations.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "decode/search.h"
+#include "store/model_folder.h"
+
+namespace fovea {
+
+struct TranslatorOptions {
+  std::string precision = "bf16";
+  int64_t batch_tokens = 2048;
+  int64_t max_source = 1000;
+
+  void describe(Fields& fields);
+};
+
+struct Translation {
+  struct Candidate {
+    std::string text;
+    Hypothesis hypothesis;
+  };
+  std::vector<Candidate> candidates;  // best first; one empty text for an empty line
+  int64_t source_tokens = 0;          // of the whole line
+  bool cut = false;                   // the line was longer than the model reads: the rest was left out
+
+  const std::string& text() const { return candidates.front().text; }
+};
+
+class Translator {
+ public:
+  Translator(const std::vector<std::string>& folders, const TranslatorOptions& options, Device device);
+
+  // One translation a line. `done` is told how many lines are finished.
+  std::vector<Translation> translate(std::span<const std::string> lines, const SearchOptions& search,
+                                     const std::function<void(int64_t)>& done = {}) const;
+  // What the models give to known targets; both sides have as many lines.
+  std::vector<Scored> score(std::span<const std::string> sources, std::span<const std::string> targets) const;
+
+  int64_t most_source() const;  // tokens of a line that are read
+  const LoadedModel& model() const { return models_.front(); }
+
+ private:
+  ParallelCorpus encode(std::span<const std::string> lines, std::vector<Translation>& about) const;
+
+  TranslatorOptions options_;
+  Device device_;
+  Precision precision_;
+  std::vector<LoadedModel> models_;
+  std::vector<const Model*> parts_;
+  BatchOptions batches_;
+};
+
+}  // namespace fovea

@@ -1,0 +1,62 @@
+#include "store/json_fields.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace fovea {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Field::Value value_of(const std::string& key, const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  check(json.is_array(), "{}: expected a value, got {}", key, json.type_name());
+  std::vector<std::string> list;
+  for (const Json& item : json) {
+    check(item.is_string(), "{}: expected a list of texts, got {} in it", key, item.type_name());
+    list.push_back(item.get<std::string>());
+  }
+  return list;
+}
+
+void set_all(Fields& fields, const Json& object, const std::string& prefix) {
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_object()) {
+      set_all(fields, value, prefix + name + ".");
+    } else {
+      fields.find(prefix + name).set(value_of(prefix + name, value));
+    }
+  }
+}
+
+}  // namespace
+
+std::string fields_to_json(const Fields& fields) {
+  Json root = Json::object();
+  for (const Field& field : fields.list()) {
+    Json* object = &root;
+    std::string_view key = field.key();
+    for (size_t dot; (dot = key.find('.')) != std::string_view::npos; key.remove_prefix(dot + 1)) {
+      object = &(*object)[std::string(key.substr(0, dot))];
+    }
+    std::visit([&](const auto& value) { (*object)[std::string(key)] = value; }, field.value());
+  }
+  return root.dump(2) + "\n";
+}
+
+void fields_from_json(Fields& fields, std::string_view json, std::string_view place) {
+  const Json root = Json::parse(json, nullptr, false);
+  check(root.is_object(), "{}: expected a JSON object, got something else", place);
+  try {
+    set_all(fields, root, "");
+  } catch (const Error& error) {
+    fail("{}: {}", place, error.what());
+  }
+}
+
+}  // namespace fovea

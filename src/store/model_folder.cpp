@@ -1,0 +1,89 @@
+#include "store/model_folder.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "store/json_fields.h"
+
+namespace fovea {
+
+namespace {
+
+constexpr int64_t kFormat = 1;
+
+std::string config_path(const std::string& folder) { return folder + "/config.json"; }
+std::string weights_path(const std::string& folder) { return folder + "/model.safetensors"; }
+
+std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side, int64_t words) {
+  std::shared_ptr<const Vocabulary> vocabulary = load_vocabulary(folder, side);
+  check(vocabulary->size() == words, "{}/{}{}: expected {} pieces, as config.json says, got {}", folder, side,
+        vocabulary->extension(), words, vocabulary->size());
+  return vocabulary;
+}
+
+}  // namespace
+
+void FolderConfig::describe(Fields& f) {
+  f.add("format", format, "Version of this layout.").at_least(1).at_most(kFormat);
+  f.add("source_words", source_words, "Pieces of the source vocabulary.").at_least(4);
+  f.add("target_words", target_words, "Pieces of the target vocabulary.").at_least(4);
+  f.add("end_source", end_source, "Whether the source ends with the end mark.");
+  f.add("reverse_source", reverse_source, "Whether the source is read backwards.");
+  f.section("model", model);
+}
+
+BatchOptions LoadedModel::batches() const {
+  BatchOptions options;
+  options.end_source = config.end_source;
+  options.reverse_source = config.reverse_source;
+  options.shuffle = false;
+  return options;
+}
+
+LoadedModel load_model(const std::string& folder, Device device) {
+  check(std::filesystem::is_directory(folder), "{}: expected a model folder, got {}", folder,
+        std::filesystem::exists(folder) ? "a file" : "nothing there");
+  LoadedModel loaded;
+  Fields fields = fields_of(loaded.config);
+  fields_from_json(fields, read_file(config_path(folder)), config_path(folder));
+  loaded.source = load_side(folder, "source", loaded.config.source_words);
+  loaded.target = load_side(folder, "target", loaded.config.target_words);
+  const SafetensorsFile weights(weights_path(folder));
+  loaded.parameters = std::make_unique<Parameters>(device);
+  loaded.model = make_model(*loaded.parameters, loaded.config.model,
+                            {.source_words = loaded.config.source_words, .target_words = loaded.config.target_words});
+  loaded.parameters->allocate_unset();
+  read_tensors(weights, *loaded.parameters, loaded.parameters->values());
+  return loaded;
+}
+
+void save_model_description(const std::string& folder, const FolderConfig& config, const Vocabulary& source,
+                            const Vocabulary& target) {
+  std::error_code code;
+  std::filesystem::create_directories(folder, code);
+  check(!code, "{}: cannot make the folder: {}", folder, code.message());
+  FolderConfig copy = config;
+  write_file_atomically(config_path(folder), fields_to_json(fields_of(copy)));
+  save_vocabulary(source, folder, "source");
+  save_vocabulary(target, folder, "target");
+}
+
+void save_weights(const std::string& folder, const Parameters& parameters, const Tensor& values) {
+  write_safetensors(weights_path(folder), named_tensors(parameters, values), {{"format", "fovea"}});
+}
+
+std::vector<NamedTensor> named_tensors(const Parameters& parameters, const Tensor& values, const std::string& prefix) {
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& p : parameters.list()) tensors.push_back({prefix + p.name(), parameters.part(values, p)});
+  return tensors;
+}
+
+void read_tensors(const SafetensorsFile& file, const Parameters& parameters, const Tensor& values,
+                  const std::string& prefix) {
+  for (const Parameter& p : parameters.list()) file.read(prefix + p.name(), parameters.part(values, p));
+  values.contents_changed();
+}
+
+}  // namespace fovea

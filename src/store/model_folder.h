@@ -1,0 +1,49 @@
+// A model as a folder: config.json, model.safetensors, and a vocabulary each for source and target
+// (source.spm or source.vocab, target.spm or target.vocab). Everything a decoder needs, nothing else.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "models/model.h"
+#include "store/safetensors.h"
+#include "text/batches.h"
+#include "text/vocabulary.h"
+
+namespace fovea {
+
+// What config.json says.
+struct FolderConfig {
+  int64_t format = 1;
+  int64_t source_words = 0, target_words = 0;  // of the vocabularies
+  bool end_source = true, reverse_source = false;
+  ModelConfig model;
+
+  void describe(Fields& fields);
+};
+
+struct LoadedModel {
+  FolderConfig config;
+  std::shared_ptr<const Vocabulary> source, target;
+  std::unique_ptr<Parameters> parameters;
+  std::unique_ptr<Model> model;
+
+  BatchOptions batches() const;  // the conventions of its source, for decoding
+};
+
+// Error that names the file at fault.
+LoadedModel load_model(const std::string& folder, Device device);
+
+// Everything but the weights. The folder is made if it is not there.
+void save_model_description(const std::string& folder, const FolderConfig& config, const Vocabulary& source,
+                            const Vocabulary& target);
+// folder/model.safetensors. `values` are laid out like parameters.values(): themselves, or an average.
+void save_weights(const std::string& folder, const Parameters& parameters, const Tensor& values);
+
+std::vector<NamedTensor> named_tensors(const Parameters& parameters, const Tensor& values,
+                                       const std::string& prefix = {});
+// The counterpart: Error unless the file has each parameter.
+void read_tensors(const SafetensorsFile& file, const Parameters& parameters, const Tensor& values,
+                  const std::string& prefix = {});
+
+}  // namespace fovea

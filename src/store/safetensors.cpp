@@ -1,0 +1,207 @@
+#include "store/safetensors.h"
+
+#include <fcntl.h>
+#include <fmt/ranges.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace fovea {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostHeader = 100'000'000;  // as the format says
+constexpr size_t kLength = 8;
+
+std::string_view name_of_dtype(DType dtype) {
+  switch (dtype) {
+    case DType::kF32: return "F32";
+    case DType::kBF16: return "BF16";
+    case DType::kI32: return "I32";
+    case DType::kF64: return "F64";
+  }
+  fail("safetensors: no name for {}", dtype);
+}
+
+// Bytes of an element; 0 for a dtype that is not known.
+size_t bytes_of_dtype(std::string_view name) {
+  if (name == "F64" || name == "I64" || name == "U64") return 8;
+  if (name == "F32" || name == "I32" || name == "U32") return 4;
+  if (name == "F16" || name == "BF16" || name == "I16" || name == "U16") return 2;
+  if (name == "I8" || name == "U8" || name == "BOOL" || name == "F8_E4M3" || name == "F8_E5M2") return 1;
+  return 0;
+}
+
+float f16_value(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16, fraction = half & 0x3FFu;
+  const uint32_t exponent = (half >> 10) & 0x1Fu;
+  if (exponent == 0) return (sign != 0 ? -1.0f : 1.0f) * static_cast<float>(fraction) * 0x1p-24f;
+  const uint32_t widened = exponent == 31 ? 0xFFu : exponent + 112u;
+  return std::bit_cast<float>(sign | widened << 23 | fraction << 13);
+}
+
+std::string reason() { return std::generic_category().message(errno); }
+
+// A mapping is a file's whole content, whatever becomes of the descriptor.
+std::pair<std::byte*, size_t> map_file(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  check(descriptor >= 0, "{}: cannot open: {}", path, reason());
+  struct stat about {};
+  const bool known = ::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
+  const auto bytes = static_cast<size_t>(known ? about.st_size : 0);
+  void* data = MAP_FAILED;
+  if (bytes >= kLength) data = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  const std::string why = reason();
+  ::close(descriptor);
+  check(known, "{}: expected a safetensors file, got something that is no regular file", path);
+  check(bytes >= kLength, "{}: expected a safetensors file, got {} bytes", path, bytes);
+  check(data != MAP_FAILED, "{}: cannot map: {}", path, why);
+  return {static_cast<std::byte*>(data), bytes};
+}
+
+}  // namespace
+
+void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  size_t at = 0;
+  for (const NamedTensor& named : tensors) {
+    const Shape& shape = named.tensor.shape();
+    std::vector<int64_t> sizes;
+    for (int axis = 0; axis < shape.rank(); ++axis) sizes.push_back(shape[axis]);
+    header[named.name] = {{"dtype", name_of_dtype(named.tensor.dtype())},
+                          {"shape", sizes},
+                          {"data_offsets", {at, at + named.tensor.bytes()}}};
+    at += named.tensor.bytes();
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + kLength + kAlignment - 1) / kAlignment * kAlignment - kLength, ' ');
+  uint64_t length = text.size();
+  static_assert(std::endian::native == std::endian::little);
+  AtomicFile file(path);
+  file.write({reinterpret_cast<const char*>(&length), kLength});
+  file.write(text);
+  for (const NamedTensor& named : tensors) {
+    const Tensor host = to_device(named.tensor, Device::cpu());
+    file.write({reinterpret_cast<const char*>(host.raw()), host.bytes()});
+  }
+  file.commit();
+}
+
+SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
+  std::tie(map_, map_bytes_) = map_file(path);
+  try {
+    uint64_t length = 0;
+    std::memcpy(&length, map_, kLength);
+    check(length <= kMostHeader, "{}: expected a safetensors header of at most {} bytes, got {}", path, kMostHeader,
+          length);
+    check(length <= map_bytes_ - kLength, "{}: expected a header of {} bytes, got a file of {} (cut off, or foreign)",
+          path, length, map_bytes_);
+    parse({reinterpret_cast<const char*>(map_) + kLength, length}, map_bytes_ - kLength - length);
+  } catch (...) {
+    ::munmap(map_, map_bytes_);
+    throw;
+  }
+}
+
+SafetensorsFile::~SafetensorsFile() { ::munmap(map_, map_bytes_); }
+
+void SafetensorsFile::parse(std::string_view header, size_t data_bytes) {
+  const Json json = Json::parse(header, nullptr, false);
+  check(json.is_object(), "{}: expected a JSON object as the safetensors header, got something else", path_);
+  const std::byte* data = map_ + kLength + header.size();
+  std::vector<std::pair<size_t, size_t>> places;
+  for (const auto& [name, about] : json.items()) {
+    if (name == "__metadata__") {
+      check(about.is_object(), "{}: expected an object as metadata", path_);
+      for (const auto& [key, value] : about.items()) {
+        check(value.is_string(), "{}: expected texts as metadata, got {} at {}", path_, value.type_name(), key);
+        metadata_[key] = value.get<std::string>();
+      }
+      continue;
+    }
+    const auto list = [&](const char* key) -> std::vector<uint64_t> {
+      const auto found = about.is_object() ? about.find(key) : about.end();
+      check(about.is_object() && found != about.end() && found->is_array(), "{}: {}: expected a list {}", path_, name,
+            key);
+      for (const Json& x : *found) {
+        check(x.is_number_unsigned(), "{}: {}: expected whole numbers in {}", path_, name, key);
+      }
+      return found->get<std::vector<uint64_t>>();
+    };
+    const std::vector<uint64_t> shape = list("shape"), offsets = list("data_offsets");
+    const auto dtype = about.find("dtype");
+    check(dtype != about.end() && dtype->is_string() && bytes_of_dtype(dtype->get<std::string>()) != 0,
+          "{}: {}: expected a known dtype, got {}", path_, name, dtype == about.end() ? "none" : dtype->dump());
+    check(offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= data_bytes,
+          "{}: {}: expected data_offsets within {} bytes, got {} (is the file cut off?)", path_, name, data_bytes,
+          fmt::join(offsets, ", "));
+    Entry entry{dtype->get<std::string>(), {shape.begin(), shape.end()}, data + offsets[0], offsets[1] - offsets[0]};
+    // Divided instead of multiplied: no product of hostile sizes can wrap around.
+    uint64_t left = entry.bytes / bytes_of_dtype(entry.dtype);
+    const bool empty = std::find(shape.begin(), shape.end(), 0u) != shape.end();
+    bool fits = entry.bytes % bytes_of_dtype(entry.dtype) == 0 && (!empty || entry.bytes == 0);
+    for (const uint64_t size : shape) {
+      if (empty || !fits) break;
+      fits = left % size == 0 && left != 0;
+      left /= size;
+    }
+    check(fits && (empty || left == 1), "{}: {}: expected as many bytes as shape [{}] of {} takes, got {}", path_, name,
+          fmt::join(shape, ","), entry.dtype, entry.bytes);
+    places.emplace_back(offsets[0], offsets[1]);
+    check(entries_.emplace(name, std::move(entry)).second, "{}: expected {} once, got it again", path_, name);
+  }
+  std::sort(places.begin(), places.end());
+  size_t end = 0;
+  for (const auto& [begin, next] : places) {
+    check(begin == end, "{}: expected tensors side by side, got a hole or an overlap at byte {}", path_, begin);
+    end = next;
+  }
+  check(end == data_bytes, "{}: expected {} bytes of tensors, got {}", path_, end, data_bytes);
+}
+
+std::vector<std::string> SafetensorsFile::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
+void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
+  const auto found = entries_.find(name);
+  check(found != entries_.end(), "{}: expected a tensor {}, got none", path_, name);
+  const Entry& entry = found->second;
+  std::vector<int64_t> shape;
+  for (int axis = 0; axis < into.rank(); ++axis) shape.push_back(into.dim(axis));
+  check(entry.shape == shape, "{}: {}: expected shape [{}], got [{}]", path_, name, fmt::join(shape, ","),
+        fmt::join(entry.shape, ","));
+  if (entry.dtype == name_of_dtype(into.dtype())) {
+    copy_memory(into.device(), into.raw(), Device::cpu(), entry.data, entry.bytes);
+  } else {
+    check(into.dtype() == DType::kF32 && bytes_of_dtype(entry.dtype) == 2 && entry.dtype.find('F') != std::string::npos,
+          "{}: {}: expected {}, got {}", path_, name, name_of_dtype(into.dtype()), entry.dtype);
+    std::vector<uint16_t> halves(entry.bytes / 2);
+    std::memcpy(halves.data(), entry.data, entry.bytes);
+    std::vector<float> values(halves.size());
+    const bool brain = entry.dtype == "BF16";
+    std::transform(halves.begin(), halves.end(), values.begin(), [&](uint16_t x) {
+      return brain ? std::bit_cast<float>(static_cast<uint32_t>(x) << 16) : f16_value(x);
+    });
+    copy(from_host(values, into.shape(), Device::cpu()), into);
+  }
+  into.contents_changed();
+}
+
+}  // namespace fovea

@@ -1,0 +1,53 @@
+// safetensors files: a length, a JSON header of names, shapes and places, then the elements
+// (github.com/huggingface/safetensors). Reading maps the file and believes nothing the header says before
+// it was checked; writing leaves the whole new file or the old one.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace fovea {
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;  // on any device
+};
+
+void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata);
+
+class SafetensorsFile {
+ public:
+  explicit SafetensorsFile(const std::string& path);  // Error that names the file and what is wrong with it
+  ~SafetensorsFile();
+  SafetensorsFile(const SafetensorsFile&) = delete;
+  SafetensorsFile& operator=(const SafetensorsFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  std::vector<std::string> names() const;
+  // Copies the tensor of that name. Error unless it is there, with this shape; f32 is read from f32, bf16
+  // and f16, anything else from its own dtype.
+  void read(std::string_view name, const Tensor& into) const;
+
+ private:
+  struct Entry {
+    std::string dtype;
+    std::vector<int64_t> shape;
+    const std::byte* data;
+    size_t bytes;
+  };
+  void parse(std::string_view header, size_t data_bytes);
+
+  std::string path_;
+  std::byte* map_ = nullptr;
+  size_t map_bytes_ = 0;
+  std::map<std::string, std::string> metadata_;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace fovea

@@ -1,0 +1,22 @@
+#include "train/metrics.h"
+
+#include "base/error.h"
+#include "evaluate/bleu.h"
+#include "evaluate/chrf.h"
+#include "evaluate/edit.h"
+
+namespace fovea {
+
+std::vector<std::string> validation_metric_names() { return {"loss", "bleu", "chrf", "exact", "wer"}; }
+
+bool higher_is_better(std::string_view metric) { return metric != "loss" && metric != "wer"; }
+
+double validation_score(std::string_view metric, std::span<const Segment> segments, std::string_view tokenizer) {
+  if (metric == "bleu") return corpus_bleu(segments, {.tokenizer = tokenizer_named(tokenizer)}).score;
+  if (metric == "chrf") return corpus_chrf(segments).score;
+  if (metric == "exact") return exact_match(segments);
+  if (metric == "wer") return word_error_rate(segments).percent();
+  fail("validation.metric: expected a score of text, got {}", metric);
+}
+
+}  // namespace fovea

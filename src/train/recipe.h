@@ -1,0 +1,84 @@
+// A recipe: everything that decides a training run, in one TOML file. Each part declares its own keys
+// (see base/fields.h); reading, checking, help and printing walk those declarations.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "decode/search.h"
+#include "models/config.h"
+#include "text/batches.h"
+#include "text/corpus.h"
+#include "text/vocabulary.h"
+
+namespace fovea {
+
+struct DataConfig {
+  std::vector<std::string> train, valid;  // one TSV, or a file for each side
+  std::string generator;
+  int64_t generated = 100'000, generated_valid = 1'000;
+  int64_t held_out = 1'000;
+  bool shared_vocabulary = false;
+  std::string alignment;
+  CorpusOptions filter;
+
+  void describe(Fields& fields);
+};
+
+struct TrainingConfig {
+  std::string optimiser = "adam";
+  double learning_rate = 1e-3;
+  std::string schedule = "constant";
+  int64_t warmup = 0;
+  double final_rate = 0.01;
+  double plateau_factor = 0.5;
+  int64_t plateau_patience = 2;
+  double clip_norm = 1.0, weight_decay = 0, momentum = 0;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double label_smoothing = 0;
+  int64_t accumulation = 1;
+  double ema = 0;
+  std::string precision = "bf16";
+  int64_t epochs = 0, steps = 0;
+  double minutes = 0;
+  double checkpoint_minutes = 10;
+  double guided_alignment = 0, coverage_loss = 0;
+  double baseline_decay = 0.99;
+
+  void describe(Fields& fields);
+};
+
+struct ValidationConfig {
+  int64_t every = 0;
+  std::string metric = "loss";
+  int64_t sentences = 0;
+  std::string tokenizer = "13a";
+  int64_t patience = 0;
+  double goal = 0;
+  SearchOptions search;
+
+  void describe(Fields& fields);
+};
+
+struct Recipe {
+  std::string folder;
+  int64_t seed = 1;
+  int64_t threads = 0;
+  int64_t report_every = 0;
+  DataConfig data;
+  VocabularyOptions source_vocabulary, target_vocabulary;
+  ModelConfig model;
+  BatchOptions batch;
+  TrainingConfig training;
+  ValidationConfig validation;
+
+  void describe(Fields& fields);
+};
+
+// Error with file, line and key for what is not a recipe.
+Recipe read_recipe(const std::string& path, std::span<const std::string> changes = {});  // "key=value"
+// The recipe in TOML. `with_help` puts what each key means and may be above it.
+std::string recipe_text(const Recipe& recipe, bool with_help);
+
+}  // namespace fovea

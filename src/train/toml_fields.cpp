@@ -1,0 +1,78 @@
+#include "train/toml_fields.h"
+
+#include <toml++/toml.h>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace fovea {
+
+namespace {
+
+std::string_view type_name(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::date:
+    case toml::node_type::time:
+    case toml::node_type::date_time: return "a date";
+    default: return "something else";
+  }
+}
+
+Field::Value value_of(const std::string& key, const toml::node& node) {
+  if (const auto* x = node.as_boolean()) return x->get();
+  if (const auto* x = node.as_integer()) return x->get();
+  if (const auto* x = node.as_floating_point()) return x->get();
+  if (const auto* x = node.as_string()) return x->get();
+  const toml::array* array = node.as_array();
+  check(array != nullptr, "{}: expected a value, got {}", key, type_name(node));
+  std::vector<std::string> list;
+  for (const toml::node& item : *array) {
+    check(item.is_string(), "{}: expected a list of texts, got something else in it", key);
+    list.push_back(item.as_string()->get());
+  }
+  return list;
+}
+
+void set_all(Fields& fields, const toml::table& table, const std::string& prefix, const std::string& path) {
+  for (const auto& [name, node] : table) {
+    const std::string key = prefix + std::string(name.str());
+    if (const toml::table* part = node.as_table()) {
+      set_all(fields, *part, key + ".", path);
+      continue;
+    }
+    try {
+      fields.find(key).set(value_of(key, node));
+    } catch (const Error& error) {
+      fail("{}:{}: {}", path, name.source().begin.line, error.what());
+    }
+  }
+}
+
+}  // namespace
+
+void fields_from_toml(Fields& fields, const std::string& path) {
+  toml::table table;
+  try {
+    table = toml::parse(read_file(path), path);
+  } catch (const toml::parse_error& error) {
+    fail("{}:{}: expected TOML: {}", path, error.source().begin.line, error.description());
+  }
+  set_all(fields, table, "", path);
+}
+
+std::string fields_to_toml(const Fields& fields, bool with_help) {
+  std::string out, section;
+  for (const Field& field : fields.list()) {
+    const size_t dot = field.key().rfind('.');
+    const std::string part = dot == std::string::npos ? "" : field.key().substr(0, dot);
+    if (part != section) {
+      out += fmt::format("\n[{}]\n", part);
+      section = part;
+    }
+    if (with_help) out += fmt::format("# {} ({})\n", field.help(), field.type());
+    out += fmt::format("{} = {}\n", dot == std::string::npos ? field.key() : field.key().substr(dot + 1), field.text());
+  }
+  return out;
+}
+
+}  // namespace fovea

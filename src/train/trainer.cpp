@@ -1,0 +1,292 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "ops/ops.h"
+#include "train/metrics.h"
+
+namespace fovea {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kSecondsBetweenLines = 10;
+constexpr double kAverageBegins = 10;  // the running average follows closely over the first steps
+
+double seconds_since(std::chrono::steady_clock::time_point t) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
+}
+
+OptimiserOptions optimiser_options(const TrainingConfig& c) {
+  using Kind = OptimiserOptions::Kind;
+  return {.kind = c.optimiser == "sgd"    ? Kind::kSgd
+                  : c.optimiser == "adam" ? Kind::kAdam
+                                          : Kind::kAdamW,
+          .clip_norm = static_cast<float>(c.clip_norm),
+          .weight_decay = static_cast<float>(c.weight_decay),
+          .momentum = static_cast<float>(c.momentum),
+          .beta1 = static_cast<float>(c.beta1),
+          .beta2 = static_cast<float>(c.beta2),
+          .epsilon = static_cast<float>(c.epsilon)};
+}
+
+// While it lives, the parameters hold other values.
+class InPlaceOf {
+ public:
+  InPlaceOf(const Parameters& parameters, const Tensor& other) : values_(parameters.values()) {
+    if (!other) return;
+    kept_ = empty(values_.shape(), values_.dtype(), values_.device());
+    copy(values_, kept_);
+    copy(other, values_);
+    values_.contents_changed();
+  }
+  ~InPlaceOf() {
+    if (!kept_) return;
+    copy(kept_, values_);
+    values_.contents_changed();
+  }
+  InPlaceOf(const InPlaceOf&) = delete;
+  InPlaceOf& operator=(const InPlaceOf&) = delete;
+
+ private:
+  Tensor values_, kept_;
+};
+
+bool resumes(const Recipe& recipe, Start start) {
+  check(!recipe.folder.empty(), "folder: expected where the run should go, got nothing");
+  if (start == Start::kOverwrite) remove_run(recipe.folder);
+  const bool there = std::filesystem::exists(checkpoint_path(recipe.folder));
+  check(!there || start == Start::kResume,
+        "{}: there is a training run already; go on with it (--resume), replace it (--overwrite), or choose another "
+        "folder (--set folder=...)",
+        recipe.folder);
+  if (there) check_same_run(recipe);
+  if (recipe.threads > 0) set_thread_count(static_cast<int>(recipe.threads));
+  return there;
+}
+
+}  // namespace
+
+Trainer::Trainer(const Recipe& recipe, Start start, TrainingListener& listener)
+    : recipe_(recipe),
+      listener_(listener),
+      resumes_(resumes(recipe, start)),
+      precision_(recipe.training.precision == "bf16" ? Precision::kBF16 : Precision::kF32),
+      text_(recipe, resumes_ ? recipe.folder : ""),
+      parameters_(device_),
+      tape_(device_, static_cast<uint64_t>(recipe.seed)),
+      schedule_(recipe.training),
+      objective_(recipe.training, recipe.model.attention) {
+  for (const std::string& text : text_.messages()) listener_.message(text);
+  const FolderConfig folder{.source_words = text_.source().size(),
+                            .target_words = text_.target().size(),
+                            .end_source = recipe.batch.end_source,
+                            .reverse_source = recipe.batch.reverse_source,
+                            .model = recipe.model};
+  model_ = make_model(parameters_, recipe.model, {folder.source_words, folder.target_words});
+  parameters_.allocate(static_cast<uint64_t>(recipe.seed));
+  optimiser_ = std::make_unique<Optimiser>(parameters_, optimiser_options(recipe.training));
+  if (recipe.training.ema > 0) {
+    average_ = empty(parameters_.values().shape(), parameters_.dtype(), device_);
+    copy(parameters_.values(), average_);
+  }
+  listener_.message(fmt::format("{}: {:.2f} million parameters", recipe.model.architecture,
+                                static_cast<double>(parameters_.count()) / 1e6));
+  if (resumes_) {
+    load_checkpoint();
+    listener_.message(fmt::format("resuming after step {}", progress_.step));
+  } else {
+    if (start == Start::kResume) listener_.message(fmt::format("{}: nothing to resume, starting anew", recipe.folder));
+    save_model_description(recipe.folder, folder, text_.source(), text_.target());
+  }
+  save_recipe(recipe_);
+  metrics_ = std::make_unique<MetricsFile>(recipe.folder, progress_.step);
+}
+
+TrainingResult Trainer::run(const std::atomic<bool>& interrupt) {
+  const PrecisionScope precision(precision_);
+  began_ = saved_ = counted_.from = Clock::now();
+  std::string why = reason_to_stop();
+  while (why.empty() && !interrupt) {
+    train_step();
+    report_step();
+    const int64_t every = recipe_.validation.every;
+    if (every > 0 ? progress_.step % every == 0 : epoch_ended_) validate();
+    if (seconds_since(saved_) > recipe_.training.checkpoint_minutes * 60) save_checkpoint();
+    why = reason_to_stop();
+  }
+  const bool interrupted = why.empty();
+  if (!interrupted && validated_at_ != progress_.step && progress_.step > 0) validate();
+  if (progress_.validations == 0) save_weights(recipe_.folder, parameters_, average_ ? average_ : parameters_.values());
+  save_checkpoint();
+  return {progress_.step, progress_.best, progress_.minutes, interrupted, interrupted ? "interrupted" : why};
+}
+
+void Trainer::train_step() {
+  epoch_ended_ = false;
+  for (int64_t part = 0; part < recipe_.training.accumulation; ++part) {
+    tape_.reset();
+    const Recording recording(tape_);
+    const int64_t epoch = text_.state().epoch;
+    const Batch batch = text_.next(device_);
+    epoch_ended_ = epoch_ended_ || text_.state().epoch != epoch;
+    const Forced forced =
+        model_->force({batch.source, batch.source_lengths}, batch.target_in, objective_.needs_weights());
+    const Objective::Loss loss = objective_(forced, batch, text_.alignment(batch, device_));
+    tape_.backward(affine(loss.total, 1.0f / static_cast<float>(recipe_.training.accumulation)));
+    const double sum = to_host<float>(loss.cross_entropy.value())[0];
+    check(std::isfinite(sum),
+          "training: the loss is not finite at step {}; the last checkpoint is kept. Lower training.learning_rate or "
+          "training.clip_norm, or lengthen training.warmup",
+          progress_.step + 1);
+    counted_.loss += sum;
+    counted_.tokens += batch.target_tokens;
+  }
+  ++progress_.step;
+  ++counted_.steps;
+  rate_ = schedule_.rate(progress_.step, done());
+  optimiser_->step(static_cast<float>(rate_));
+  update_average();
+}
+
+void Trainer::update_average() {
+  if (!average_) return;
+  const auto t = static_cast<double>(progress_.step);
+  const auto decay = static_cast<float>(std::min(recipe_.training.ema, (1 + t) / (kAverageBegins + t)));
+  const KernelTable& k = kernels(device_);
+  k.affine(stream(device_), {.x = average_, .y = average_, .alpha = decay});
+  k.affine(stream(device_), {.x = parameters_.values(), .y = average_, .alpha = 1.0f - decay, .accumulate = true});
+}
+
+void Trainer::report_step() {
+  const double seconds = seconds_since(counted_.from);
+  const Batcher::State text = text_.state();
+  StepReport report{.step = progress_.step,
+                    .epoch = text.epoch,
+                    .epoch_done = static_cast<double>(text.next) / static_cast<double>(text_.batches()),
+                    .loss = counted_.loss / static_cast<double>(counted_.tokens),
+                    .learning_rate = rate_,
+                    .tokens_per_second = static_cast<double>(counted_.tokens) / seconds,
+                    .minutes = minutes(),
+                    .minutes_left = done() > 0 ? minutes() * (1 - done()) / done() : -1};
+  const int64_t every = recipe_.report_every;
+  report.logged = every > 0 ? progress_.step % every == 0 : seconds >= kSecondsBetweenLines || epoch_ended_;
+  if (report.logged) {
+    report.grad_norm = optimiser_->grad_norm();
+    metrics_->write(Json{{"event", "train"},
+                         {"step", report.step},
+                         {"epoch", static_cast<double>(report.epoch) + report.epoch_done},
+                         {"loss", report.loss},
+                         {"learning_rate", report.learning_rate},
+                         {"grad_norm", report.grad_norm},
+                         {"tokens_per_second", report.tokens_per_second},
+                         {"minutes", report.minutes}}
+                        .dump());
+    counted_ = {};
+  }
+  listener_.stepped(report);
+}
+
+void Trainer::validate() {
+  const Clock::time_point began = Clock::now();
+  ValidationReport report{.step = progress_.step};
+  {
+    const InPlaceOf averaged(parameters_, average_);
+    report.loss = validation_loss();
+    if (recipe_.validation.metric != "loss") decode_valid(report);
+  }
+  const double score = report.score.value_or(report.loss);
+  const bool higher = higher_is_better(recipe_.validation.metric);
+  report.improved = progress_.validations == 0 || (higher ? score > progress_.best : score < progress_.best);
+  ++progress_.validations;
+  progress_.waited = report.improved ? 0 : progress_.waited + 1;
+  if (report.improved) progress_.best = score;
+  report.best = progress_.best;
+  validated_at_ = progress_.step;
+  if (report.improved) save_weights(recipe_.folder, parameters_, average_ ? average_ : parameters_.values());
+  Json line{{"event", "validation"}, {"step", report.step}, {"loss", report.loss}};
+  if (report.score) line[recipe_.validation.metric] = *report.score;
+  line["best"] = report.best;
+  line["minutes"] = minutes();
+  metrics_->write(line.dump());
+  listener_.validated(report);
+  if (schedule_.validated(report.improved)) {
+    listener_.message(
+        fmt::format("no improvement: the learning rate is {:.3g} now", schedule_.rate(progress_.step + 1, done())));
+  }
+  save_checkpoint();
+  counted_.from += Clock::now() - began;  // not a part of the training's speed
+}
+
+double Trainer::validation_loss() const {
+  BatchOptions options = recipe_.batch;
+  options.shuffle = false;
+  Batcher batcher(text_.valid(), options);
+  Arena arena(device_);
+  const ArenaScope scope(&arena);
+  double sum = 0;
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < batcher.batches(); ++i) {
+    const Batch batch = batcher.next(device_);
+    sum += cross_entropy_sum(model_->force({batch.source, batch.source_lengths}, batch.target_in).logits, batch);
+    tokens += batch.target_tokens;
+    arena.rewind();
+  }
+  return sum / static_cast<double>(tokens);
+}
+
+void Trainer::decode_valid(ValidationReport& report) const {
+  const ParallelLines& lines = text_.valid_lines();
+  const size_t all = lines.source.size();
+  const size_t count =
+      recipe_.validation.sentences > 0 ? std::min(all, static_cast<size_t>(recipe_.validation.sentences)) : all;
+  const ParallelCorpus sources = encode_source(std::span(lines.source).first(count), text_.source());
+  const Model* model = model_.get();
+  const auto found = search({&model, 1}, sources, recipe_.batch, recipe_.validation.search, device_,
+                            [&](int64_t done) { listener_.validating(done, static_cast<int64_t>(count)); });
+  std::vector<Segment> segments;
+  for (size_t i = 0; i < count; ++i) {
+    segments.push_back({text_.target().decode(found[i].front().words), {lines.target[i]}});
+  }
+  report.score = validation_score(recipe_.validation.metric, segments, recipe_.validation.tokenizer);
+  const size_t example = static_cast<size_t>(progress_.validations) % count;
+  report.example_source = lines.source[example];
+  report.example_target = segments[example].hypothesis;
+}
+
+double Trainer::minutes() const { return progress_.minutes + seconds_since(began_) / 60; }
+
+double Trainer::done() const {
+  const TrainingConfig& t = recipe_.training;
+  const Batcher::State text = text_.state();
+  const double epochs =
+      static_cast<double>(text.epoch) + static_cast<double>(text.next) / static_cast<double>(text_.batches());
+  double share = 0;
+  if (t.steps > 0) share = std::max(share, static_cast<double>(progress_.step) / static_cast<double>(t.steps));
+  if (t.epochs > 0) share = std::max(share, epochs / static_cast<double>(t.epochs));
+  if (t.minutes > 0) share = std::max(share, minutes() / t.minutes);
+  return std::min(share, 1.0);
+}
+
+std::string Trainer::reason_to_stop() const {
+  const TrainingConfig& t = recipe_.training;
+  const ValidationConfig& v = recipe_.validation;
+  if (t.steps > 0 && progress_.step >= t.steps) return fmt::format("{} steps are done", t.steps);
+  if (t.epochs > 0 && text_.state().epoch >= t.epochs) return fmt::format("{} epochs are done", t.epochs);
+  if (t.minutes > 0 && minutes() >= t.minutes) return fmt::format("{} minutes are over", t.minutes);
+  if (v.patience > 0 && progress_.waited >= v.patience)
+    return fmt::format("no improvement in {} validations", progress_.waited);
+  if (v.goal > 0 && progress_.validations > 0) {
+    const bool reached = higher_is_better(v.metric) ? progress_.best >= v.goal : progress_.best <= v.goal;
+    if (reached) return fmt::format("{} reached {:.4g}", v.metric, progress_.best);
+  }
+  return "";
+}
+
+}  // namespace fovea

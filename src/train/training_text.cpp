@@ -1,0 +1,131 @@
+#include "train/training_text.h"
+
+#include <unordered_set>
+
+#include "base/error.h"
+#include "text/generators.h"
+
+namespace fovea {
+
+namespace {
+
+ParallelLines read_pairs(const std::vector<std::string>& files) {
+  return files.size() == 1 ? read_tsv(files[0]) : read_parallel(files[0], files[1]);
+}
+
+// Every n-th pair, so that a corpus that changes on its way is seen throughout.
+ParallelLines hold_out(ParallelLines& lines, int64_t wanted) {
+  const size_t total = lines.source.size();
+  const size_t count = std::min(static_cast<size_t>(wanted), total / 10);
+  check(count > 0, "data: expected at least 10 pairs to hold some out for validation, got {}; give data.valid", total);
+  ParallelLines kept, held;
+  for (size_t i = 0; i < total; ++i) {
+    ParallelLines& to = i * count / total != (i + 1) * count / total ? held : kept;
+    to.source.push_back(std::move(lines.source[i]));
+    to.target.push_back(std::move(lines.target[i]));
+  }
+  lines = std::move(kept);
+  return held;
+}
+
+void leave_out(ParallelLines& lines, const std::vector<std::string>& sources) {
+  const std::unordered_set<std::string_view> known(sources.begin(), sources.end());
+  size_t end = 0;
+  for (size_t i = 0; i < lines.source.size(); ++i) {
+    if (known.contains(lines.source[i])) continue;
+    std::swap(lines.source[end], lines.source[i]);
+    std::swap(lines.target[end++], lines.target[i]);
+  }
+  lines.source.resize(end);
+  lines.target.resize(end);
+}
+
+}  // namespace
+
+TrainingText::TrainingText(const Recipe& recipe, const std::string& known)
+    : filter_(recipe.data.filter), options_(recipe.batch), seed_(static_cast<uint64_t>(recipe.seed)) {
+  options_.seed = recipe.seed;
+  read(recipe.data, seed_);
+  if (known.empty()) {
+    make_vocabularies(recipe);
+  } else {
+    source_ = load_vocabulary(known, "source");
+    target_ = load_vocabulary(known, "target");
+  }
+  cut(0);
+  CorpusOptions unfiltered;
+  unfiltered.max_source = unfiltered.max_target = 0;
+  BuiltCorpus built = build_corpus(valid_lines_, *source_, *target_, unfiltered);
+  messages_.push_back("valid: " + built.report.text());
+  valid_ = std::move(built.corpus);
+  if (!recipe.data.alignment.empty()) {
+    check(filter_.sampling == 0, "data.alignment: expected data.sampling = 0 with it");
+    check(!recipe.data.valid.empty(),
+          "data.alignment: expected data.valid with it, for pairs held out would shift its lines");
+    alignments_.emplace(recipe.data.alignment, lines_, train_, *source_, *target_);
+  }
+  if (filter_.sampling == 0) lines_ = {};  // never cut again
+}
+
+void TrainingText::read(const DataConfig& data, uint64_t seed) {
+  if (!data.generator.empty()) {
+    // Other numbers than those learned from, and what is drawn twice by chance is left out.
+    valid_lines_ = generate(data.generator, data.generated_valid, seed + 1'000'003);
+    lines_ = generate(data.generator, data.generated, seed);
+    leave_out(lines_, valid_lines_.source);
+    return;
+  }
+  lines_ = read_pairs(data.train);
+  if (data.valid.empty()) {
+    valid_lines_ = hold_out(lines_, data.held_out);
+    messages_.push_back(fmt::format("no data.valid: {} pairs of data.train are held out", valid_lines_.source.size()));
+  } else {
+    valid_lines_ = read_pairs(data.valid);
+  }
+}
+
+void TrainingText::make_vocabularies(const Recipe& recipe) {
+  const auto train = [&](std::string_view side, const std::vector<std::string>& lines,
+                         const VocabularyOptions& options) {
+    TrainedVocabulary made = train_vocabulary(lines, options);
+    if (!made.warning.empty()) messages_.push_back(fmt::format("{}: {}", side, made.warning));
+    messages_.push_back(fmt::format("{}: {} pieces, {}", side, made.vocabulary->size(), made.vocabulary->kind()));
+    return std::shared_ptr<const Vocabulary>(std::move(made.vocabulary));
+  };
+  if (recipe.data.shared_vocabulary) {
+    std::vector<std::string> both = lines_.source;
+    both.insert(both.end(), lines_.target.begin(), lines_.target.end());
+    source_ = target_ = train("shared vocabulary", both, recipe.source_vocabulary);
+  } else {
+    source_ = train("source vocabulary", lines_.source, recipe.source_vocabulary);
+    target_ = train("target vocabulary", lines_.target, recipe.target_vocabulary);
+  }
+}
+
+void TrainingText::cut(int64_t epoch) {
+  BuiltCorpus built = build_corpus(lines_, *source_, *target_, filter_, {seed_, static_cast<uint64_t>(epoch)});
+  if (epoch == 0) messages_.push_back("train: " + built.report.text());
+  train_ = std::move(built.corpus);
+  batcher_.emplace(train_, options_);
+  batcher_->set_state({epoch, 0});
+}
+
+Batch TrainingText::next(Device device) {
+  const int64_t epoch = batcher_->state().epoch;
+  Batch batch = batcher_->next(device);
+  if (filter_.sampling > 0 && batcher_->state().epoch != epoch) cut(epoch + 1);
+  return batch;
+}
+
+void TrainingText::set_state(Batcher::State state) {
+  if (filter_.sampling > 0 && state.epoch != batcher_->state().epoch) cut(state.epoch);
+  batcher_->set_state(state);
+}
+
+Tensor TrainingText::alignment(const Batch& batch, Device device) const {
+  if (!alignments_) return {};
+  return alignments_->of(batch.rows, batch.target_in.dim(0), batch.source.dim(0), options_.reverse_source, train_,
+                         device);
+}
+
+}  // namespace fovea
