@@ -9,7 +9,7 @@
 
 namespace bench {
 
-using namespace fovea;  // NOLINT(google-build-using-namespace): all of it is about their kernels
+using namespace fovea;
 
 namespace {
 

@@ -60,7 +60,7 @@ const KernelTable& counting_kernels() {
 
 }  // namespace
 
-KernelProfile::KernelProfile(Device device) : device_(device), table_(&kernels(device)) {
+KernelProfile::KernelProfile(Device device) : device_(device), table_(&kernels(device)), counters_(std::size(kNames)) {
   check(profile_of(device) == nullptr, "profile: expected one profile of {} at a time, got a second", device);
   profile_of(device) = this;
   replace_kernels(device, &counting_kernels());

@@ -2,7 +2,6 @@
 // and passes on. Tests see with it which kernels ran, benchmarks where the time goes.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string_view>
@@ -33,16 +32,13 @@ class KernelProfile {
 
  private:
   friend class CountedCall;
-#define FOVEA_COUNT_KERNEL(name, Args) +1
-  static constexpr int kKernels = 0 FOVEA_KERNELS(FOVEA_COUNT_KERNEL);
-#undef FOVEA_COUNT_KERNEL
   struct Counter {
     std::atomic<int64_t> calls{0}, nanoseconds{0};
   };
 
   Device device_;
-  const KernelTable* table_;  // the one in front of which this stands
-  std::array<Counter, kKernels> counters_;
+  const KernelTable* table_;       // the one in front of which this stands
+  std::vector<Counter> counters_;  // in the order of FOVEA_KERNELS
 };
 
 }  // namespace fovea

@@ -36,8 +36,8 @@ TEST(ParallelFor, RunsInsideItselfAndOnOtherThreads) {
   set_thread_count(2);
   std::vector<int> sums(4, 0);
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < sums.size(); ++i) {
-    threads.emplace_back([&, i] {
+  for (int& sum : sums) {
+    threads.emplace_back([&sum] {
       std::vector<int> x(100, 0);
       parallel_for(10, 1, [&](int64_t begin, int64_t end) {
         for (int64_t j = begin; j < end; ++j) {
@@ -46,7 +46,7 @@ TEST(ParallelFor, RunsInsideItselfAndOnOtherThreads) {
           });
         }
       });
-      sums[i] = std::accumulate(x.begin(), x.end(), 0);
+      sum = std::accumulate(x.begin(), x.end(), 0);
     });
   }
   for (std::thread& thread : threads) thread.join();

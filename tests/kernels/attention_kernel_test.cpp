@@ -53,8 +53,7 @@ Tensor filled(const Shape& shape, DType dtype, const std::function<double()>& ne
   std::vector<float> values(static_cast<size_t>(shape.count()));
   for (float& value : values) value = static_cast<float>(next());
   if (dtype == DType::kF32) return from_host(values, shape, kCpu);
-  std::vector<bf16> rounded;
-  for (const float value : values) rounded.emplace_back(value);
+  const std::vector<bf16> rounded(values.begin(), values.end());
   return from_host(rounded, shape, kCpu);
 }
 

@@ -29,8 +29,7 @@ Tensor cast(const Tensor& x, DType dtype, Device device) {
     values[i] = x.dtype() == DType::kF32 ? x.data<float>()[i] : static_cast<float>(x.data<bf16>()[i]);
   }
   if (dtype == DType::kF32) return from_host(values, x.shape(), device);
-  std::vector<bf16> rounded;
-  for (const float value : values) rounded.emplace_back(value);
+  const std::vector<bf16> rounded(values.begin(), values.end());
   return from_host(rounded, x.shape(), device);
 }
 Tensor on_reference(const Tensor& x) { return cast(x, DType::kF32, kReference); }

@@ -20,8 +20,8 @@ TEST(TextOptions, AreSetByName) {
   EXPECT_EQ(corpus.max_source, 80);
   EXPECT_TRUE(batches.reverse_source);
   EXPECT_ERROR(fields.find("vocabulary.kind").set_text("syllable"), "unigram");
-  EXPECT_ERROR(fields.find("vocabulary.size").set_text("4"), "5");
-  EXPECT_ERROR(fields.find("batches.multiple").set_text("0"), "1");
+  EXPECT_ERROR(fields.find("vocabulary.size").set_text("4"), "at least 5");
+  EXPECT_ERROR(fields.find("batches.multiple").set_text("0"), "at least 1");
 }
 
 // What a recipe can say, the code accepts.

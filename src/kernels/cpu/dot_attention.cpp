@@ -10,7 +10,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-using namespace dot;  // NOLINT(google-build-using-namespace): its own other half
+using namespace dot;
 
 template <class T> class Attention {
  public:

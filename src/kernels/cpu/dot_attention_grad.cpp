@@ -11,7 +11,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-using namespace dot;  // NOLINT(google-build-using-namespace): its own other half
+using namespace dot;
 
 // to += scale * from
 template <class T> void add_rows(const Panel& from, float scale, const Rows<T>& to) {

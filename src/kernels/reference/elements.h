@@ -28,11 +28,11 @@ template <class T, int kRank> struct View {
   template <class... Index> T& operator()(Index... indices) const {
     static_assert(sizeof...(Index) == kRank);
     assert(data != nullptr);
+    const int64_t places[] = {int64_t{indices}...};
     int64_t flat = 0;
-    int axis = 0;
-    for (const int64_t index : {int64_t{indices}...}) {
-      assert(0 <= index && index < sizes[axis]);
-      flat = flat * sizes[axis++] + index;
+    for (int axis = 0; axis < kRank; ++axis) {
+      assert(0 <= places[axis] && places[axis] < sizes[axis]);
+      flat = flat * sizes[axis] + places[axis];
     }
     return data[flat];
   }
