@@ -77,6 +77,8 @@ std::vector<HypothesisWeights> Looks::along(std::span<const int32_t> beams) cons
       ++to;
     });
   }
+  const auto earlier = [](const HypothesisWeights& a, const HypothesisWeights& b) { return a.model < b.model; };
+  std::stable_sort(all.begin(), all.end(), earlier);
   return all;
 }
 

@@ -1,0 +1,175 @@
+// What a beam must find (all there is, where it is wide enough), and the rules a target can be held to.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "decode/scenes.h"
+#include "support.h"
+
+namespace fovea {
+namespace {
+
+constexpr int64_t kWords = 6, kLongest = 3;  // unknown and two words
+
+Setup setup_named(const std::string& name) {
+  for (const Setup& setup : setups()) {
+    if (setup.name == name) return setup;
+  }
+  return {};
+}
+
+// Every target there is, best first as search has it.
+void enumerate(const SmallModel& model, const ParallelCorpus& sources, int64_t row, const Hypothesis& before,
+               std::vector<Hypothesis>& all) {
+  const std::vector<double> log_probs = next_log_probs(model, sources, row, before.words);
+  for (const int32_t word : {kUnknown, kEnd, 4, 5}) {
+    Hypothesis h = before;
+    h.log_probability += log_probs[static_cast<size_t>(word)];
+    h.log_probs.push_back(static_cast<float>(log_probs[static_cast<size_t>(word)]));
+    h.ended = word == kEnd;
+    if (!h.ended) h.words.push_back(word);
+    if (h.ended || std::ssize(h.words) == kLongest) {
+      all.push_back(h);
+    } else {
+      enumerate(model, sources, row, h, all);
+    }
+  }
+}
+
+class ExhaustiveTest : public ::testing::TestWithParam<Setup> {};
+
+TEST_P(ExhaustiveTest, AWideBeamFindsEverything) {
+  const SmallModel model(GetParam().config, kWords, 5, -0.5f);
+  const ParallelCorpus sources = some_sources(kWords);
+  for (const double alpha : {0.0, 0.6, 1.5}) {
+    const SearchOptions options{.beam = 40, .nbest = 40, .length_penalty = alpha, .max_length = kLongest};
+    const auto found = find_with(model, sources, options);
+    for (int64_t row = 0; row < 3; ++row) {
+      std::vector<Hypothesis> all;
+      enumerate(model, sources, row, {}, all);
+      for (Hypothesis& h : all) {
+        h.score = h.log_probability / std::pow((5.0 + static_cast<double>(h.log_probs.size())) / 6.0, alpha);
+      }
+      std::sort(all.begin(), all.end(), [](const Hypothesis& a, const Hypothesis& b) {
+        return a.ended != b.ended ? a.ended : a.score > b.score;
+      });
+      const std::vector<Hypothesis>& got = found[static_cast<size_t>(row)];
+      ASSERT_EQ(all.size(), 40U);
+      ASSERT_EQ(got.size(), all.size());
+      for (size_t i = 0; i < all.size(); ++i) {
+        EXPECT_EQ(got[i].words, all[i].words) << i;
+        EXPECT_EQ(got[i].ended, all[i].ended) << i;
+        EXPECT_NEAR(got[i].score, all[i].score, 1e-5 * (1 + std::abs(all[i].score))) << i;
+      }
+    }
+    // Stopping early loses nothing when the beam holds everything.
+    SearchOptions one = options;
+    one.nbest = 1;
+    const auto best = find_with(model, sources, one);
+    for (size_t i = 0; i < best.size(); ++i) EXPECT_EQ(best[i][0].words, found[i][0].words) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ExhaustiveTest, ::testing::ValuesIn(setups()),
+                         [](const auto& test) { return test.param.name; });
+
+class RulesTest : public ::testing::Test {
+ protected:
+  SmallModel model{setup_named("bahdanau").config, 11, 3, -1.0f};
+  std::vector<std::vector<Hypothesis>> find(const SearchOptions& options) {
+    return find_with(model, some_sources(11), options);
+  }
+};
+
+TEST_F(RulesTest, NoRunOfWordsOccursTwice) {
+  for (const int64_t beam : {1, 3}) {
+    for (const int64_t n : {1, 2, 3}) {
+      const SearchOptions options{.beam = beam, .nbest = beam, .no_repeat_ngram = n, .max_length = 30};
+      for (const auto& sentence : find(options)) {
+        for (const Hypothesis& h : sentence) {
+          std::set<std::vector<int32_t>> seen;
+          for (auto at = h.words.begin(); std::distance(at, h.words.end()) >= n; ++at) {
+            EXPECT_TRUE(seen.insert(std::vector<int32_t>(at, at + n)).second);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(RulesTest, WithEveryWordForbiddenWhatWasThereIsReturned) {
+  // There are eight words; none may come again, and the end not before twenty.
+  for (const bool sample : {false, true}) {
+    for (const auto& sentence : find({.no_repeat_ngram = 1, .min_length = 20, .max_length = 30, .sample = sample})) {
+      ASSERT_EQ(sentence.size(), 1U);
+      EXPECT_EQ(sentence[0].words.size(), 8U);
+      EXPECT_FALSE(sentence[0].ended);
+    }
+  }
+}
+
+TEST_F(RulesTest, LengthsStayWithinTheirLimits) {
+  const ParallelCorpus sources = some_sources(11);
+  for (const int64_t beam : {1, 3}) {
+    for (const auto& sentence : find({.beam = beam, .nbest = beam, .min_length = 4, .max_length = 6})) {
+      for (const Hypothesis& h : sentence) {
+        EXPECT_GE(h.words.size(), 4U);
+        EXPECT_LE(h.log_probs.size(), 6U);
+        EXPECT_TRUE(h.ended || h.words.size() == 6);
+      }
+    }
+    // One word for each of the source and its end mark, and 20 more.
+    const auto found = find({.beam = beam, .min_length = 100, .max_length = 200, .max_ratio = 1.0});
+    for (const auto& sentence : found) EXPECT_EQ(sentence[0].log_probs.size(), 101U);
+    const auto cut = find({.beam = beam, .no_repeat_ngram = 0, .min_length = 10, .max_length = 200, .max_ratio = 1.0});
+    for (size_t i = 0; i < cut.size(); ++i) {
+      EXPECT_LE(std::ssize(cut[i][0].log_probs), sources.source.length(static_cast<int64_t>(i)) + 21);
+    }
+  }
+}
+
+TEST_F(RulesTest, CoverageIsPaidFor) {
+  SearchOptions options{.beam = 4, .nbest = 4, .length_penalty = 0.5, .coverage_penalty = 0.3, .max_length = 8};
+  options.keep_weights = true;
+  for (const auto& sentence : find(options)) {
+    for (const Hypothesis& h : sentence) {
+      ASSERT_EQ(h.weights.size(), 1U);
+      const HypothesisWeights& w = h.weights[0];
+      double expected = h.log_probability / std::sqrt((5.0 + static_cast<double>(h.log_probs.size())) / 6.0);
+      for (int64_t s = 0; s < w.columns; ++s) {
+        double seen = 0;
+        for (int64_t t = 0; t < w.rows; ++t)
+          seen += static_cast<double>(w.weights[static_cast<size_t>(t * w.columns + s)]);
+        expected += 0.3 * std::log(std::min(seen, 1.0));
+      }
+      EXPECT_NEAR(h.score, expected, 1e-5);
+    }
+  }
+}
+
+TEST_F(RulesTest, WhatDoesNotGoTogetherIsRefused) {
+  EXPECT_ERROR(find({.beam = 2, .nbest = 3}), "nbest: expected at most the beam of 2, got 3");
+  EXPECT_ERROR(find({.beam = 2, .sample = true}), "sample: draws one word at a time; expected a beam of 1, got 2");
+  EXPECT_ERROR(find({.temperature = 0.5}), "temperature, top_k and top_p are for sampling; expected sample = true");
+  EXPECT_ERROR(find({.sample = true, .top_p = 0}), "top_p: expected a share above 0, got 0");
+  EXPECT_ERROR(find({.min_length = 9, .max_length = 9}), "min_length: expected less than the max_length of 9, got 9");
+  EXPECT_ERROR(find({.beam = 0}), "beam: expected a whole number of at least 1, got 0");
+  EXPECT_ERROR(search({}, some_sources(11), batches_of(1), {}, Device::cpu()), "search: expected a model, got none");
+  EXPECT_ERROR(score_with(model, some_sources(11)), "score: expected targets, got sources alone");
+  const SmallModel blind(setup_named("rnn_seq2seq").config, 11, 3);
+  EXPECT_ERROR(find_with(blind, some_sources(11), {.coverage_penalty = 1}),
+               "coverage_penalty: expected a model that attends to its source, got one without attention");
+}
+
+TEST_F(RulesTest, TellsHowFarItIs) {
+  std::vector<int64_t> told;
+  const Model* const models[] = {model.model.get()};
+  const auto found = search(models, some_sources(11), batches_of(4), {.max_length = 4}, Device::cpu(),
+                            [&](int64_t finished) { told.push_back(finished); });
+  EXPECT_EQ(told, (std::vector<int64_t>{4, 8, 11}));
+  EXPECT_TRUE(search(models, {}, batches_of(4), {}, Device::cpu()).empty());
+}
+
+}  // namespace
+}  // namespace fovea
