@@ -1,8 +1,6 @@
 // Additive attention (scores, softmax over the source, weighted sum) against itself with the tanh written
 // out and against PyTorch, each in a process of its own, timed in turns. Answers are checked first.
 //   bench/attention [--python PATH] [--threads N] [--quick] [--json FILE] [--filter T25]
-// PyTorch is Debian's by default (/usr/bin/python3 with python3-torch), told to use the BLAS and the kernels
-// that are fastest there.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -55,8 +53,12 @@ int run_worker(char** words) {
   attention->backward();
   bench::write_results(words[7], attention->results());
   bench::serve({.name = kind,
-                .forward = [&] { attention->forward(); },
-                .backward = [&] { attention->backward(); },
+                .calls = {{"forward", [&] { attention->forward(); }},
+                          {"both",
+                           [&] {
+                             attention->forward();
+                             attention->backward();
+                           }}},
                 .memory_before = before});
   return 0;
 }
@@ -99,15 +101,9 @@ void check(const bench::AttentionInputs& inputs, const std::vector<Contender>& c
 
 struct Run {
   const bench::Options& options;
-  std::string program, script;
+  std::string program;
   int threads;
 };
-
-// Where it was when this was built, or in the repository one stands in.
-std::string peer_script() {
-  const std::string built = FOVEA_PEERS "/additive_attention.py";
-  return std::filesystem::exists(built) ? built : "bench/peers/additive_attention.py";
-}
 
 std::vector<Contender> start(const Run& run, const bench::AttentionSize& size, const Folder& folder) {
   const auto arguments = [&](std::vector<std::string> command, const std::string& results) {
@@ -128,12 +124,8 @@ std::vector<Contender> start(const Run& run, const bench::AttentionSize& size, c
   };
   add({run.program, "--worker", "fused"}, {}, "fused");
   add({run.program, "--worker", "unfused"}, {}, "unfused");
-  const std::string python = run.options.python.empty() ? "/usr/bin/python3" : run.options.python;
-  std::vector<std::string> tuned;
-  if (run.options.python.empty()) {
-    tuned = {"LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-openmp", "OPENBLAS_CORETYPE=SkylakeX"};
-  }
-  add({python, run.script}, tuned, "peer");
+  const bench::Peer peer = bench::peer(run.options, "additive_attention.py");
+  add(peer.command, peer.environment, "peer");
   return contenders;
 }
 
@@ -164,7 +156,7 @@ void measure(const Run& run, const bench::AttentionSize& size, bench::Table& tab
 int main(int argc, char** argv) {
   if (argc == 10 && std::string(argv[1]) == "--worker") return run_worker(argv + 2);
   const bench::Options options = bench::parse(argc, argv, "Additive attention: fused, written out, and PyTorch's");
-  const Run run{options, std::filesystem::read_symlink("/proc/self/exe"), peer_script(),
+  const Run run{options, std::filesystem::read_symlink("/proc/self/exe"),
                 options.threads > 0 ? options.threads : fovea::thread_count()};
   bench::Table table(fmt::format("additive attention, B32 D512, f32, {} threads", run.threads),
                      {"case", "contender", "forward ms", "fwd+bwd ms", "fwd ratio", "f+b ratio", "peak MB", "work MB"});

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -85,6 +86,15 @@ Worker::Memory Worker::memory() {
   return memory;
 }
 
+Peer peer(const Options& options, const std::string& script) {
+  // Where it was when this was built, or in the repository one stands in.
+  const std::string built = FOVEA_PEERS "/" + script;
+  const std::string path = std::filesystem::exists(built) ? built : "bench/peers/" + script;
+  if (!options.python.empty()) return {{options.python, path}, {}};
+  return {{"/usr/bin/python3", path},
+          {"LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-openmp", "OPENBLAS_CORETYPE=SkylakeX"}};
+}
+
 void serve(const Work& work) {
   std::cout << work.name << std::endl;
   for (std::string what; std::cin >> what;) {
@@ -94,11 +104,11 @@ void serve(const Work& work) {
     }
     int calls = 0;
     std::cin >> calls;
+    const auto found =
+        std::find_if(work.calls.begin(), work.calls.end(), [&](const auto& c) { return c.first == what; });
+    if (found == work.calls.end()) wrong(work.name + " was asked for " + what);
     const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < calls; ++i) {
-      work.forward();
-      if (what == "both") work.backward();
-    }
+    for (int i = 0; i < calls; ++i) found->second();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     std::cout << fmt::format("{:.9g}", taken.count() / calls) << std::endl;
   }

@@ -1,7 +1,6 @@
 // A contender in a process of its own, so that its peak memory is its own and its threads sleep while the
 // others are timed. It reads commands line by line and answers each with a line:
-//   forward N   runs the forward pass N times: seconds a call
-//   both N      the same, forward and backward
+//   WHAT N      does one of the things it can do N times: seconds a call
 //   memory      the largest resident size so far and that before the first call, in MB
 // Its first line says what it is once it is ready. It ends when its input does.
 #pragma once
@@ -10,7 +9,10 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "bench/harness.h"
 
 namespace bench {
 
@@ -38,10 +40,17 @@ class Worker {
   std::string heard_, name_;
 };
 
+// A script of bench/peers and what runs it: Debian's PyTorch by default (/usr/bin/python3 with python3-torch),
+// told to use the BLAS and the kernels that are fastest there.
+struct Peer {
+  std::vector<std::string> command, environment;
+};
+Peer peer(const Options& options, const std::string& script);
+
 // The other side: answers commands until there are no more.
 struct Work {
   std::string name;
-  std::function<void()> forward, backward;
+  std::vector<std::pair<std::string, std::function<void()>>> calls;  // by what they are asked for
   double memory_before = 0;
 };
 void serve(const Work& work);
