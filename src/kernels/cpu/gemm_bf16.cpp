@@ -6,6 +6,7 @@
 #include "base/threads.h"
 #include "kernels/cpu/gemm_bf16_kernels.h"
 #include "kernels/cpu/packs.h"
+#include "kernels/cpu/processor.h"
 #include "kernels/cpu/scratch.h"
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -19,15 +20,6 @@ namespace fovea::cpu {
 
 namespace {
 
-#if defined(__x86_64__)
-bool has_avx512_bf16() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");
-}
-#else
-bool has_avx512_bf16() { return false; }
-#endif
-
 #if defined(__x86_64__) && defined(__linux__)
 // The processor has tiles, the system saves them, and grants this process the 8 KB they take.
 bool has_amx_bf16() {
@@ -37,7 +29,7 @@ bool has_amx_bf16() {
   if (a < 7) return false;
   asm("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(7), "c"(0));
   const bool tiles = d >> 24 & 1, products = d >> 22 & 1;
-  if (!tiles || !products || !has_avx512_bf16()) return false;
+  if (!tiles || !products || !kHasAvx512Bf16) return false;
   uint32_t low = 0, high = 0;
   asm("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
   const bool saved = (low >> 17 & 3) == 3;
@@ -77,8 +69,8 @@ std::string_view name_of(Bf16Kernel kernel) {
 }
 
 bool available(Bf16Kernel kernel) {
-  static const bool avx512 = has_avx512_bf16(), amx = has_amx_bf16();
-  return kernel == Bf16Kernel::kAvx512 ? avx512 : kernel == Bf16Kernel::kAmx ? amx : true;
+  static const bool amx = has_amx_bf16();
+  return kernel == Bf16Kernel::kAvx512 ? kHasAvx512Bf16 : kernel == Bf16Kernel::kAmx ? amx : true;
 }
 
 Bf16Kernel bf16_kernel() { return chosen_kernel().load(std::memory_order_relaxed); }

@@ -28,6 +28,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/cpu/processor.h"
 #include "tensor/dtype.h"
 
 // The kernel `name` of the table runs the one of its namespace for the best instruction set there is.
@@ -108,11 +109,20 @@ HWY_INLINE Floats keep(Floats a, FirstLanes lanes, Floats other) {
 }
 
 // bf16 is the upper half of an f32: adding half a unit, less one where the lower bit is 0, rounds ties to
-// even. A NaN keeps its sign and stays one.
+// even. A NaN keeps its sign and stays one. Some processors do this by themselves, except that denormals
+// become 0.
 HWY_INLINE Floats from_half(hn::Vec<HalfTag> half) {
   return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(hn::PromoteTo(WordTag(), half)));
 }
 HWY_INLINE hn::Vec<HalfTag> to_half(Floats a) {
+#if HWY_TARGET == HWY_AVX3
+  constexpr int kDenormal = 0x20;
+  if (HWY_LIKELY(kHasAvx512Bf16 && _mm512_fpclass_ps_mask(a.v.raw, kDenormal) == 0)) {
+    hn::Vec<HalfTag> half;
+    asm("vcvtneps2bf16 %1, %0" : "=v"(half.raw) : "v"(a.v.raw));
+    return half;
+  }
+#endif
   const WordTag d;
   const auto u = hn::BitCast(d, a.v);
   const auto upper = hn::ShiftRight<16>(u);
