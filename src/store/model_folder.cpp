@@ -18,7 +18,7 @@ std::string weights_path(const std::string& folder) { return folder + "/model.sa
 
 std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side, int64_t words) {
   std::shared_ptr<const Vocabulary> vocabulary = load_vocabulary(folder, side);
-  check(vocabulary->size() == words, "{}/{}{}: expected {} pieces, as config.json says, got {}", folder, side,
+  check(vocabulary->size() == words, "{}/{}.{}: expected {} pieces, as config.json says, got {}", folder, side,
         vocabulary->extension(), words, vocabulary->size());
   return vocabulary;
 }

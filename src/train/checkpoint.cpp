@@ -52,6 +52,7 @@ void Trainer::save_checkpoint() {
                      {"next_batch", number(text.next)},
                      {"minutes", number(progress_.minutes)},
                      {"best", number(progress_.best)},
+                     {"best_loss", number(progress_.best_loss)},
                      {"validations", number(progress_.validations)},
                      {"waited", number(progress_.waited)},
                      {"schedule_scale", number(schedule_.state().scale)},
@@ -75,6 +76,7 @@ void Trainer::load_checkpoint() {
   progress_ = {.step = state.get<int64_t>("step"),
                .minutes = state.get<double>("minutes"),
                .best = state.get<double>("best"),
+               .best_loss = state.get<double>("best_loss"),
                .validations = state.get<int64_t>("validations"),
                .waited = state.get<int64_t>("waited")};
   optimiser_->set_steps(state.get<int64_t>("optimiser_steps"));

@@ -203,10 +203,15 @@ void Trainer::validate() {
   }
   const double score = report.score.value_or(report.loss);
   const bool higher = higher_is_better(recipe_.validation.metric);
-  report.improved = progress_.validations == 0 || (higher ? score > progress_.best : score < progress_.best);
+  const bool better = higher ? score > progress_.best : score < progress_.best;
+  const bool equal = score == progress_.best && report.loss < progress_.best_loss;
+  report.improved = progress_.validations == 0 || better || equal;
   ++progress_.validations;
   progress_.waited = report.improved ? 0 : progress_.waited + 1;
-  if (report.improved) progress_.best = score;
+  if (report.improved) {
+    progress_.best = score;
+    progress_.best_loss = report.loss;
+  }
   report.best = progress_.best;
   validated_at_ = progress_.step;
   if (report.improved) save_weights(recipe_.folder, parameters_, average_ ? average_ : parameters_.values());

@@ -1,0 +1,196 @@
+// The program as a user meets it: what it prints, where, and what it exits with.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "app/command.h"
+#include "base/files.h"
+#include "temporary_folder.h"
+
+namespace fovea {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kRecipe = R"(
+[data]
+generator = "reverse"
+generated = 300
+generated_valid = 10
+[source_vocabulary]
+kind = "word"
+[target_vocabulary]
+kind = "word"
+[model]
+architecture = "luong"
+embedding = 8
+hidden = 12
+[training]
+steps = 3
+)";
+
+// A model that all tests may read.
+class App : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder;
+    const Outcome trained = fovea_command({"train", recipe(), "--set", "folder=" + model()});
+    ASSERT_EQ(trained.status, 0) << trained.err;
+    ASSERT_NE(trained.out.find("the model is in " + model()), std::string::npos) << trained.out;
+  }
+  static void TearDownTestSuite() { delete folder_; }
+  static std::string recipe() { return folder_->file("recipe.toml", kRecipe); }
+  static std::string model() { return folder_->file("model"); }
+
+  // It failed as it should: with this status, saying this, and nothing on standard output.
+  static void expect_failure(const std::vector<std::string>& arguments, int status, const std::string& says,
+                             const std::string& input = {}) {
+    const Outcome got = fovea_command(arguments, input);
+    EXPECT_EQ(got.status, status) << got.err;
+    EXPECT_NE(got.err.find(says), std::string::npos) << got.err;
+    EXPECT_EQ(got.out, "");
+  }
+
+  static TemporaryFolder* folder_;
+};
+TemporaryFolder* App::folder_ = nullptr;
+
+TEST_F(App, HelpHelps) {
+  const Outcome help = fovea_command({"--help"});
+  EXPECT_EQ(help.status, 0);
+  for (const char* command : {"train", "translate", "evaluate", "score", "data", "mechanisms", "info"}) {
+    EXPECT_NE(help.out.find(command), std::string::npos) << command;
+    EXPECT_EQ(fovea_command({command, "--help"}).status, 0) << command;
+  }
+  EXPECT_EQ(fovea_command({}).status, 2);
+  EXPECT_EQ(fovea_command({"trian"}).status, 2);
+  EXPECT_EQ(fovea_command({"translate"}).status, 2);
+  EXPECT_EQ(fovea_command({"train"}).status, 2);
+  EXPECT_NE(fovea_command({"train", "--print-defaults"}).out.find("[model.attention]"), std::string::npos);
+}
+
+TEST_F(App, MechanismsAreAllListed) {
+  const Json listed = Json::parse(fovea_command({"mechanisms", "--json"}).out);
+  EXPECT_EQ(listed["scores"].size(), 7u);
+  for (const char* axis : {"scores", "scopes", "selections", "relative_positions"}) {
+    for (const Json& entry : listed[axis]) {
+      for (const char* key : {"name", "equation", "help"})
+        EXPECT_TRUE(entry[key] != "" || entry["name"] == "none") << entry;
+    }
+  }
+  const std::string text = fovea_command({"mechanisms"}).out;
+  for (const Json& entry : listed["scores"]) {
+    EXPECT_NE(text.find(entry["equation"].get<std::string>()), std::string::npos);
+  }
+}
+
+TEST_F(App, OneLineOutForEveryLineIn) {
+  const Outcome got = fovea_command({"translate", "-m", model()}, "a b c\n\nc\n");
+  EXPECT_EQ(got.status, 0) << got.err;
+  EXPECT_EQ(std::count(got.out.begin(), got.out.end(), '\n'), 3);
+  EXPECT_NE(got.out.find("\n\n"), std::string::npos);
+  EXPECT_EQ(fovea_command({"translate", "-m", model()}, "").out, "");
+  // The last line may lack its end.
+  EXPECT_EQ(fovea_command({"translate", "-m", model()}, "a b c\n\nc").out, got.out);
+}
+
+TEST_F(App, OverlongLinesAreCutAndSaidSo) {
+  std::string line = "a";
+  for (int i = 0; i < 50; ++i) line += " b";
+  const Outcome got = fovea_command({"translate", "-m", model(), "--json", "--max-source", "10"}, "a\n" + line + "\n");
+  EXPECT_EQ(got.status, 0);
+  EXPECT_NE(got.err.find("standard input:2: warning: 51 tokens"), std::string::npos) << got.err;
+  const size_t second = got.out.find('\n') + 1;
+  EXPECT_EQ(Json::parse(got.out.substr(0, second))["cut"], false);
+  EXPECT_EQ(Json::parse(got.out.substr(second))["cut"], true);
+  EXPECT_EQ(Json::parse(got.out.substr(second))["source"], line);
+}
+
+TEST_F(App, FilesAndNbest) {
+  const std::string input = folder_->file("in.txt", "a b c\nd e\n"), output = folder_->file("out.txt");
+  const Outcome got = fovea_command(
+      {"translate", "-m", model(), "-i", input, "-o", output, "--beam", "3", "--nbest", "2", "--max-length", "5"});
+  EXPECT_EQ(got.status, 0) << got.err;
+  EXPECT_EQ(got.out, "");
+  const std::string text = read_file(output);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+  EXPECT_TRUE(text.starts_with("0 ||| "));
+}
+
+TEST_F(App, AnEnsembleOfOneModelTwiceIsThatModel) {
+  const std::string once = fovea_command({"translate", "-m", model(), "--precision", "f32"}, "a b c\n").out;
+  EXPECT_EQ(fovea_command({"translate", "-m", model(), "-m", model(), "--precision", "f32"}, "a b c\n").out, once);
+}
+
+TEST_F(App, ScoresAndPerplexity) {
+  const Outcome got = fovea_command({"score", "-m", model(), folder_->file("pairs.tsv", "a b\tb a\nc\tc\n")});
+  EXPECT_EQ(got.status, 0) << got.err;
+  EXPECT_EQ(std::count(got.out.begin(), got.out.end(), '\n'), 2);
+  EXPECT_NE(got.err.find("perplexity"), std::string::npos);
+}
+
+TEST_F(App, Evaluates) {
+  const std::string hypotheses = folder_->file("h", "the cat sat on the mat\n"),
+                    same = folder_->file("r", "the cat sat on the mat\n");
+  const Outcome got =
+      fovea_command({"evaluate", "--hypotheses", hypotheses, "-r", same, "--metrics", "bleu,chrf,wer,exact", "--json"});
+  EXPECT_EQ(got.status, 0) << got.err;
+  const Json json = Json::parse(got.out);
+  EXPECT_NEAR(json["bleu"].get<double>(), 100, 1e-9);
+  EXPECT_NEAR(json["wer"].get<double>(), 0, 1e-9);
+  EXPECT_NE(json["bleu_signature"].get<std::string>().find("tok:13a"), std::string::npos);
+  const Outcome run = fovea_command({"evaluate", "-m", model(), "-s", folder_->file("s", "a b\nc\n"), "-r",
+                                     folder_->file("t", "b a\nc\n"), "--by-length", "--max-length", "5"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_NE(run.out.find("perplexity"), std::string::npos);
+  EXPECT_NE(run.out.find("1-5"), std::string::npos) << run.out;
+}
+
+TEST_F(App, DataAndInfo) {
+  const Outcome dates = fovea_command({"data", "dates", "-n", "5"});
+  EXPECT_EQ(std::count(dates.out.begin(), dates.out.end(), '\t'), 5);
+  EXPECT_NE(fovea_command({"data"}).out.find("reverse"), std::string::npos);
+  EXPECT_NE(fovea_command({"info", model()}).out.find("luong"), std::string::npos);
+  expect_failure({"data", "datse"}, 1, "dates");
+}
+
+TEST_F(App, BadInputIsNamed) {
+  expect_failure({"translate", "-m", folder_->file("nowhere")}, 1, "expected a model folder");
+  expect_failure({"translate", "-m", model(), "-i", folder_->file("nothing.txt")}, 1, "nothing.txt: cannot open");
+  expect_failure({"translate", "-m", model()}, 1, "standard input:2", "a\n\xff\xfe\n");
+  expect_failure({"translate", "-m", model()}, 1, "standard input:1", std::string("a\0b\n", 4));
+  expect_failure({"translate", "-m", model()}, 1, "standard input:2", "a\n" + std::string(1'100'000, 'x') + "\n");
+  expect_failure({"translate", "-m", model(), "--beam", "0"}, 2, "beam");
+  expect_failure({"translate", "-m", model(), "--beam", "2", "--nbest", "3"}, 1, "nbest", "a\n");
+  expect_failure({"translate", "-m", model(), "--precision", "f16"}, 2, "one of f32, bf16");
+  expect_failure({"train", folder_->file("no.toml")}, 1, "no.toml: cannot open");
+  expect_failure({"train", recipe(), "--set", "folder=" + model()}, 1, "there is a training run already");
+  expect_failure({"train", recipe()}, 1, "folder: expected where the run should go");
+  expect_failure({"score", "-m", model(), folder_->file("a", "x\ny\n"), folder_->file("b", "x\n")}, 1, "b");
+  expect_failure({"evaluate", "--hypotheses", folder_->file("a", "x\ny\n"), "-r", folder_->file("b", "x\n")}, 1,
+                 "expected 2 lines");
+}
+
+TEST_F(App, DamagedModelsAreRefused) {
+  const std::string damaged = folder_->file("damaged");
+  std::filesystem::copy(model(), damaged);
+  const std::string weights = read_file(damaged + "/model.safetensors");
+  write_file_atomically(damaged + "/model.safetensors", weights.substr(0, 1000));
+  expect_failure({"translate", "-m", damaged}, 1, "model.safetensors", "a\n");
+  write_file_atomically(damaged + "/model.safetensors", weights);
+  write_file_atomically(damaged + "/target.vocab", read_file(damaged + "/target.vocab") + "more\n");
+  expect_failure({"translate", "-m", damaged}, 1, "target.vocab", "a\n");
+  expect_failure({"info", damaged}, 1, "target.vocab");
+}
+
+TEST_F(App, AFailureLeavesNoOutputFile) {
+  const std::string output = folder_->file("never.txt");
+  expect_failure({"translate", "-m", model(), "-o", output}, 1, "standard input:2", "a\n\xff\n");
+  EXPECT_FALSE(std::filesystem::exists(output));
+  expect_failure({"translate", "-m", model(), "-o", "/dev/full"}, 1, "/dev/full", "a\n");
+}
+
+}  // namespace
+}  // namespace fovea

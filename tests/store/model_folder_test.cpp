@@ -1,0 +1,88 @@
+#include "store/model_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "support.h"
+#include "temporary_folder.h"
+
+namespace fovea {
+namespace {
+
+struct Saved {
+  Saved() {
+    const std::vector<std::string> lines = {"a b c d", "d c b a"};
+    VocabularyOptions options;
+    options.kind = "word";
+    vocabulary = train_vocabulary(lines, options).vocabulary;
+    config.source_words = config.target_words = vocabulary->size();
+    config.model.embedding = 6;
+    config.model.hidden = 5;
+    model = make_model(parameters, config.model, {vocabulary->size(), vocabulary->size()});
+    parameters.allocate(3);
+    save_model_description(folder.path(), config, *vocabulary, *vocabulary);
+    save_weights(folder.path(), parameters, parameters.values());
+  }
+  TemporaryFolder folder;
+  std::unique_ptr<Vocabulary> vocabulary;
+  FolderConfig config;
+  Parameters parameters{Device::cpu()};
+  std::unique_ptr<Model> model;
+};
+
+std::vector<float> logits(const Model& model) {
+  const Device cpu = Device::cpu();
+  const Source source{from_host(std::vector<int32_t>{4, 5, 6, 3}, {4, 1}, cpu),
+                      from_host(std::vector<int32_t>{4}, {1}, cpu)};
+  return to_host<float>(model.force(source, from_host(std::vector<int32_t>{2, 5, 4}, {3, 1}, cpu)).logits.value());
+}
+
+TEST(ModelFolder, AReloadedModelGivesTheSameLogits) {
+  const Saved saved;
+  const LoadedModel loaded = load_model(saved.folder.path(), Device::cpu());
+  EXPECT_EQ(logits(*loaded.model), logits(*saved.model));
+  EXPECT_EQ(loaded.source->bytes(), saved.vocabulary->bytes());
+  EXPECT_EQ(loaded.config.model.hidden, 5);
+}
+
+TEST(ModelFolder, ErrorsNameTheFileAtFault) {
+  const Saved saved;
+  const std::string folder = saved.folder.path();
+  EXPECT_ERROR(load_model(folder + "/nowhere", Device::cpu()), "expected a model folder, got nothing there");
+  EXPECT_ERROR(load_model(folder + "/config.json", Device::cpu()), "expected a model folder, got a file");
+
+  const std::string config = read_file(folder + "/config.json");
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = config;
+    text.replace(text.find(from), from.size(), to);
+    write_file_atomically(folder + "/config.json", text);
+  };
+  with("\"hidden\": 5", "\"hidden\": 7");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "model.safetensors: ");
+  with("\"hidden\": 5", "\"hiden\": 5");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "config.json: ");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "model.hidden");
+  with("\"hidden\": 5", "\"hidden\": \"five\"");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "expected a whole number");
+  with("\"source_words\": 8", "\"source_words\": 9");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "source.vocab: expected 9 pieces, as config.json says, got 8");
+  with("\"format\": 1", "\"format\": 2");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "config.json: format");
+  write_file_atomically(folder + "/config.json", "{");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "config.json: expected a JSON object");
+  write_file_atomically(folder + "/config.json", config);
+
+  const std::string weights = read_file(folder + "/model.safetensors");
+  write_file_atomically(folder + "/model.safetensors", weights.substr(0, weights.size() / 2));
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "model.safetensors: ");
+  std::filesystem::remove(folder + "/model.safetensors");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "model.safetensors: cannot open");
+  write_file_atomically(folder + "/model.safetensors", weights);
+  std::filesystem::remove(folder + "/target.vocab");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "target");
+}
+
+}  // namespace
+}  // namespace fovea

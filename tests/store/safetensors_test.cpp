@@ -1,0 +1,112 @@
+#include "store/safetensors.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/files.h"
+#include "support.h"
+#include "temporary_folder.h"
+
+namespace fovea {
+namespace {
+
+std::string file_of(const std::string& header, size_t data_bytes) {
+  uint64_t length = header.size();
+  std::string bytes(8, '\0');
+  std::memcpy(bytes.data(), &length, 8);
+  return bytes + header + std::string(data_bytes, '\0');
+}
+
+TEST(Safetensors, WhatIsWrittenIsRead) {
+  const TemporaryFolder folder;
+  const Device cpu = Device::cpu();
+  const Tensor a = from_host(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3}, cpu);
+  const Tensor b = from_host(std::vector<int32_t>{7, 8}, {2}, cpu);
+  const Tensor none = zeros({0, 3}, DType::kF32, cpu);
+  write_safetensors(folder.file("x"), {{"a", a}, {"b", b}, {"none", none}}, {{"who", "me"}});
+  const SafetensorsFile file(folder.file("x"));
+  EXPECT_EQ(file.names(), (std::vector<std::string>{"a", "b", "none"}));
+  EXPECT_EQ(file.metadata().at("who"), "me");
+  const Tensor again = zeros({2, 3}, DType::kF32, cpu), ints = zeros({2}, DType::kI32, cpu);
+  file.read("a", again);
+  file.read("b", ints);
+  EXPECT_EQ(to_host<float>(again), to_host<float>(a));
+  EXPECT_EQ(to_host<int32_t>(ints), to_host<int32_t>(b));
+  EXPECT_ERROR(file.read("c", again), "expected a tensor c, got none");
+  EXPECT_ERROR(file.read("a", zeros({3, 2}, DType::kF32, cpu)), "expected shape [3,2], got [2,3]");
+  EXPECT_ERROR(file.read("b", zeros({2}, DType::kF32, cpu)), "expected F32, got I32");
+}
+
+TEST(Safetensors, TheLayoutIsTheOneOthersRead) {
+  const TemporaryFolder folder;
+  write_safetensors(folder.file("x"), {{"w", from_host(std::vector<float>{1.5f}, {1}, Device::cpu())}}, {});
+  const std::string bytes = read_file(folder.file("x"));
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  EXPECT_EQ((8 + length) % 64, 0u);
+  EXPECT_EQ(bytes.size(), 8 + length + 4);
+  EXPECT_TRUE(bytes.substr(8).starts_with(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})"));
+}
+
+TEST(Safetensors, HalfPrecisionIsWidened) {
+  const TemporaryFolder folder;
+  // 1, -2, the smallest subnormal, infinity in f16; then 1 and -2 in bf16.
+  const uint16_t halves[] = {0x3C00, 0xC000, 0x0001, 0x7C00, 0x3F80, 0xC000};
+  std::string bytes = file_of(
+      R"({"h":{"dtype":"F16","shape":[4],"data_offsets":[0,8]},"b":{"dtype":"BF16","shape":[2],"data_offsets":[8,12]}})",
+      12);
+  std::memcpy(bytes.data() + bytes.size() - 12, halves, 12);
+  const SafetensorsFile file(folder.file("x", bytes));
+  const Tensor h = zeros({4}, DType::kF32, Device::cpu()), b = zeros({2}, DType::kF32, Device::cpu());
+  file.read("h", h);
+  file.read("b", b);
+  EXPECT_EQ(to_host<float>(h), (std::vector<float>{1, -2, 0x1p-24f, INFINITY}));
+  EXPECT_EQ(to_host<float>(b), (std::vector<float>{1, -2}));
+}
+
+TEST(Safetensors, HostileFilesAreRefusedWithTheReason) {
+  const TemporaryFolder folder;
+  const auto expect = [&](const std::string& bytes, const char* reason) {
+    const std::string path = folder.file("x", bytes);
+    EXPECT_ERROR(SafetensorsFile(path), reason);
+    EXPECT_ERROR(SafetensorsFile(path), path);
+  };
+  const auto tensor = [](const std::string& about) { return R"({"a":)" + about + "}"; };
+  EXPECT_ERROR(SafetensorsFile(folder.file("missing")), "cannot open");
+  EXPECT_ERROR(SafetensorsFile(folder.path()), "no regular file");
+  expect("", "got 0 bytes");
+  expect("short", "got 5 bytes");
+  expect(std::string(8, '\xff'), "at most 100000000 bytes");
+  expect(file_of("{}", 0).substr(0, 9), "cut off, or foreign");
+  expect("\x89PNG\r\n\x1a\n and so on", "expected a");
+  expect(file_of("not json", 0), "expected a JSON object");
+  expect(file_of("[1]", 0), "expected a JSON object");
+  expect(file_of(std::string(100'000, '['), 0), "expected a JSON object");
+  expect(file_of(tensor("1"), 0), "expected a list shape");
+  expect(file_of(tensor(R"({"dtype":"F32","shape":[1]})"), 4), "expected a list data_offsets");
+  expect(file_of(tensor(R"({"dtype":"F99","shape":[1],"data_offsets":[0,4]})"), 4), "expected a known dtype");
+  expect(file_of(tensor(R"({"dtype":"F32","shape":[-1],"data_offsets":[0,4]})"), 4), "expected whole numbers");
+  expect(file_of(tensor(R"({"dtype":"F32","shape":[1],"data_offsets":[0,8]})"), 4), "within 4 bytes");
+  expect(file_of(tensor(R"({"dtype":"F32","shape":[1],"data_offsets":[4,0]})"), 4), "expected data_offsets");
+  expect(file_of(tensor(R"({"dtype":"F32","shape":[2],"data_offsets":[0,4]})"), 4), "as many bytes as shape");
+  // Sizes whose product wraps around to the right number.
+  expect(file_of(tensor(R"({"dtype":"F32","shape":[4294967297,4294967295,1],"data_offsets":[0,4]})"), 4),
+         "as many bytes as shape");
+  expect(file_of(tensor(R"({"dtype":"F32","shape":[0,5],"data_offsets":[0,4]})"), 4), "as many bytes as shape");
+  expect(file_of(tensor(R"({"dtype":"F32","shape":[1],"data_offsets":[4,8]})"), 8), "a hole or an overlap");
+  expect(file_of(tensor(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})"), 8), "expected 4 bytes of tensors");
+  expect(file_of(R"({"__metadata__":{"a":1}})", 0), "expected texts as metadata");
+}
+
+TEST(Safetensors, AnOldFileSurvivesAFailedWrite) {
+  const TemporaryFolder folder;
+  const Tensor one = from_host(std::vector<float>{1}, {1}, Device::cpu());
+  write_safetensors(folder.file("x"), {{"a", one}}, {});
+  const std::string before = read_file(folder.file("x"));
+  EXPECT_ERROR(write_safetensors(folder.file("no/such/folder"), {{"a", one}}, {}), "cannot create");
+  EXPECT_EQ(read_file(folder.file("x")), before);
+}
+
+}  // namespace
+}  // namespace fovea

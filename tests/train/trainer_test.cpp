@@ -1,0 +1,213 @@
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include "base/files.h"
+#include "support.h"
+#include "temporary_folder.h"
+#include "train/small_run.h"
+
+namespace fovea {
+namespace {
+
+// All of a checkpoint but the time it took.
+std::vector<std::string> checkpoint_of(const std::string& folder) {
+  const SafetensorsFile file(checkpoint_path(folder));
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : file.metadata()) {
+    if (key != "minutes") parts.push_back(key + "=" + value);
+  }
+  const std::string bytes = read_file(file.path());
+  uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  parts.push_back(bytes.substr(sizeof header + header));
+  return parts;
+}
+
+class Resume : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Resume, IsBitIdentical) {
+  const TemporaryFolder whole, halves;
+  const auto recipe = [&](const std::string& folder) {
+    Recipe r = small_recipe(folder);
+    r.training.steps = 24;
+    r.training.ema = 0.9;
+    r.training.schedule = "plateau";
+    r.training.accumulation = 2;
+    const std::string what = GetParam();
+    if (what == "hard") r.model.attention.selection = "hard";
+    if (what == "sampling") {
+      r.source_vocabulary = r.target_vocabulary = {.kind = "bpe", .size = 60};
+      r.data.filter.sampling = 0.2;
+    }
+    if (what == "transformer") {
+      r.model.architecture = "transformer";
+      r.model.attention.score = "scaled-dot";
+    }
+    return r;
+  };
+  train(recipe(whole.path()), Start::kNew);
+  for (const int64_t stop : {7, 13}) {
+    Silent listener;
+    listener.stop_after = stop;
+    EXPECT_TRUE(train(recipe(halves.path()), Start::kResume, &listener).interrupted);
+  }
+  Silent listener;
+  train(recipe(halves.path()), Start::kResume, &listener);
+  EXPECT_NE(listener.messages.find("resuming after step 13"), std::string::npos);
+  const auto expected = checkpoint_of(whole.path()), got = checkpoint_of(halves.path());
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i + 1 < got.size(); ++i) EXPECT_EQ(got[i], expected[i]);
+  EXPECT_TRUE(got.back() == expected.back()) << "tensors differ";
+}
+INSTANTIATE_TEST_SUITE_P(Runs, Resume, ::testing::Values("soft", "hard", "sampling", "transformer"));
+
+TEST(Trainer, TheFolderHoldsARunAndAModel) {
+  const TemporaryFolder folder;
+  const Recipe recipe = small_recipe(folder.file("run"));
+  const TrainingResult result = train(recipe, Start::kNew);
+  EXPECT_EQ(result.steps, 12);
+  EXPECT_EQ(result.why, "12 steps are done");
+  for (const char* name : {"config.json", "model.safetensors", "source.vocab", "target.vocab", "recipe.toml",
+                           "metrics.jsonl", "checkpoint.safetensors"}) {
+    EXPECT_TRUE(std::filesystem::exists(recipe.folder + "/" + name)) << name;
+  }
+  EXPECT_EQ(load_model(recipe.folder, Device::cpu()).config.model.hidden, 24);
+  const std::string metrics = read_file(metrics_path(recipe.folder));
+  EXPECT_NE(metrics.find(R"("event":"validation","step":5,)"), std::string::npos) << metrics;
+  EXPECT_NE(metrics.find(R"("event":"validation","step":12,)"), std::string::npos) << metrics;
+}
+
+TEST(Trainer, ARunIsNeverOverwrittenUnasked) {
+  const TemporaryFolder folder;
+  Recipe recipe = small_recipe(folder.file("run"));
+  train(recipe, Start::kNew);
+  EXPECT_ERROR(train(recipe, Start::kNew), "there is a training run already");
+  recipe.model.hidden = 32;
+  EXPECT_ERROR(train(recipe, Start::kResume), "model.hidden: 24 then, 32 now");
+  EXPECT_EQ(train(recipe, Start::kOverwrite).steps, 12);
+}
+
+TEST(Trainer, AnInterruptFinishesTheStepAndSaves) {
+  const TemporaryFolder folder;
+  const Recipe recipe = small_recipe(folder.file("run"));
+  Silent listener;
+  listener.stop_after = 3;
+  const TrainingResult result = train(recipe, Start::kNew, &listener);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.steps, 3);
+  EXPECT_TRUE(std::filesystem::exists(checkpoint_path(recipe.folder)));
+  EXPECT_EQ(train(recipe, Start::kResume).steps, 12);
+}
+
+TEST(Trainer, AFullDiskLeavesTheOldCheckpoint) {
+  const TemporaryFolder folder;
+  Recipe recipe = small_recipe(folder.file("run"));
+  train(recipe, Start::kNew);
+  const std::string before = read_file(checkpoint_path(recipe.folder));
+  // No file may grow beyond this: writing fails as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit small{20'000, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  recipe.training.steps = 14;
+  EXPECT_ERROR(train(recipe, Start::kResume), "safetensors: cannot write");
+  setrlimit(RLIMIT_FSIZE, &limit);
+  EXPECT_EQ(read_file(checkpoint_path(recipe.folder)), before);
+  for (const auto& entry : std::filesystem::directory_iterator(recipe.folder)) {
+    EXPECT_EQ(entry.path().string().find(".tmp"), std::string::npos) << entry.path();
+  }
+  EXPECT_EQ(train(recipe, Start::kResume).steps, 14);
+}
+
+TEST(Trainer, EarlyStoppingAndGoals) {
+  const TemporaryFolder folder;
+  Recipe recipe = small_recipe(folder.file("a"));
+  recipe.training.steps = 1000;
+  recipe.training.learning_rate = 0;
+  recipe.validation.every = 1;
+  recipe.validation.patience = 3;
+  EXPECT_EQ(train(recipe, Start::kNew).why, "no improvement in 3 validations");
+  recipe.folder = folder.file("b");
+  recipe.validation.metric = "loss";
+  recipe.validation.goal = 100;
+  EXPECT_EQ(train(recipe, Start::kNew).steps, 1);
+}
+
+TEST(Trainer, BadTextIsRefusedByFileAndLine) {
+  const TemporaryFolder folder;
+  Recipe recipe = small_recipe(folder.file("run"));
+  recipe.data.generator = "";
+  const auto with = [&](const std::string& source, const std::string& target) {
+    recipe.data.train = {folder.file("a", source), folder.file("b", target)};
+    return train(recipe, Start::kNew);
+  };
+  EXPECT_ERROR(with("x\ny\n", "x\n"), "2");
+  EXPECT_ERROR(with("", ""), "/a: ");
+  EXPECT_ERROR(with("\n\n", "\n\n"), "/a: ");
+  EXPECT_ERROR(with("x\n\xff\n", "x\ny\n"), "/a:2");
+  EXPECT_ERROR(with("x\ny\n", std::string("x\n\0\n", 4)), "/b:2");
+  EXPECT_ERROR(with("x\n" + std::string(1'100'000, 'y') + "\n", "x\ny\n"), "/a:2");
+  EXPECT_ERROR(with("x\ny\n", "x\ny\n"), "at least 10 pairs");
+  recipe.data.train = {folder.file("none"), folder.file("b")};
+  EXPECT_ERROR(train(recipe, Start::kNew), "cannot open");
+  EXPECT_FALSE(std::filesystem::exists(recipe.folder));
+}
+
+TEST(Trainer, WithoutValidationTextSomeIsHeldOut) {
+  const TemporaryFolder folder;
+  Recipe recipe = small_recipe(folder.file("run"));
+  recipe.data.generator = "";
+  std::string lines;
+  for (int i = 0; i < 100; ++i) lines += "a b c\n";
+  recipe.data.train = {folder.file("a", lines), folder.file("b", lines)};
+  Silent listener;
+  train(recipe, Start::kNew, &listener);
+  EXPECT_NE(listener.messages.find("10 pairs of data.train are held out"), std::string::npos) << listener.messages;
+}
+
+// Attention is drawn to alignments that say the opposite of what the task would teach.
+TEST(Trainer, GuidedAlignmentMovesAttention) {
+  const TemporaryFolder folder;
+  std::string lines, alignments;
+  for (int i = 0; i < 200; ++i) {
+    lines += std::string(1, static_cast<char>('a' + i % 26)) + " x " + static_cast<char>('a' + i % 23) + "\n";
+    alignments += "2-0 0-1 1-2\n";
+  }
+  Recipe recipe = small_recipe(folder.file("run"));
+  recipe.data.generator = "";
+  recipe.data.train = recipe.data.valid = {folder.file("a", lines), folder.file("b", lines)};
+  recipe.data.alignment = folder.file("links", alignments);
+  recipe.validation.metric = "loss";
+  recipe.training.guided_alignment = 5;
+  recipe.training.steps = 150;
+  recipe.training.learning_rate = 1e-2;
+  recipe.model.dropout = 0;
+  train(recipe, Start::kNew);
+  const LoadedModel loaded = load_model(recipe.folder, Device::cpu());
+  ParallelCorpus pair;
+  pair.source.append(loaded.source->encode("c x d"));
+  pair.target.append(loaded.target->encode("c x d"));
+  const Model* model = loaded.model.get();
+  const Scored scored = score({&model, 1}, pair, loaded.batches(), true, Device::cpu()).front();
+  const HypothesisWeights& w = scored.weights.front();
+  EXPECT_GT(w.weights[static_cast<size_t>(0 * w.columns + 2)], 0.9f);
+  EXPECT_GT(w.weights[static_cast<size_t>(1 * w.columns + 0)], 0.9f);
+  EXPECT_GT(w.weights[static_cast<size_t>(2 * w.columns + 1)], 0.9f);
+
+  recipe.folder = folder.file("bad");
+  recipe.data.alignment = folder.file("links", "0-0\n");
+  EXPECT_ERROR(train(recipe, Start::kNew), "expected 200 lines");
+  alignments.replace(0, 3, "2:0");
+  recipe.data.alignment = folder.file("links", alignments);
+  EXPECT_ERROR(train(recipe, Start::kNew), "links:1: expected links like 0-0 1-2");
+}
+
+}  // namespace
+}  // namespace fovea
