@@ -143,8 +143,10 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
   const Mask mask = mask_for(memory, query, q);
 
   float scale = 1.0f;
-  const bool plain =
-      config_.selection == "soft" && config_.scope != "local-p" && distances_ == nullptr && !config_.coverage;
+  // The fused kernel's weights are for looking at; where they may enter a loss, they need a gradient.
+  const bool may_enter_loss = query.keep_weights && Tape::current() != nullptr;
+  const bool plain = config_.selection == "soft" && config_.scope != "local-p" && distances_ == nullptr &&
+                     !config_.coverage && !may_enter_loss;
   if (plain && score_->is_dot(&scale)) {
     const Attended attended = dot_attention(q, memory.keys, memory.values,
                                             {.heads = config_.heads,
