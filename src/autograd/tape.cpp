@@ -5,8 +5,12 @@
 namespace fovea {
 
 namespace {
+
 thread_local Tape* current_tape = nullptr;
-}
+
+constexpr int64_t kManyRows = 512;  // a product over so many is as fast as over more
+
+}  // namespace
 
 Tape* Tape::current() { return current_tape; }
 
@@ -21,6 +25,7 @@ Tape::~Tape() { clear(); }
 void Tape::clear() {
   for (Gradient* gradient : waiting_) drop(*gradient);
   waiting_.clear();
+  held_.clear();
   for (Node* node = last_; node != nullptr;) {
     Node* before = node->before;
     node->destroy(node);
@@ -67,7 +72,12 @@ void Tape::defer(const Var& weight, const Product& use) {
   product->next = gradient->products;
   gradient->products = product;
   // A part of something computed: nobody else would settle it before the whole's turn comes.
-  if (gradient->whole != nullptr && !gradient->leaf) settle(*gradient);
+  const bool part = gradient->whole != nullptr && !gradient->leaf;
+  if (part || use.dy.dim(0) >= kManyRows) {
+    settle(*gradient);
+  } else {
+    held_.push_back(use.dy.raw());
+  }
 }
 
 // The rows of all uses, first to last, as one matrix.
@@ -141,15 +151,27 @@ void Tape::backward(std::span<const Seed> seeds) {
   run_backward();
 }
 
+void Tape::recycle(Gradient& gradient) {
+  if (!gradient.sum || gradient.sum.buffer() != nullptr) return;
+  std::byte* begin = gradient.sum.raw();
+  const std::byte* end = begin + gradient.sum.bytes();
+  const bool held = std::any_of(held_.begin(), held_.end(), [&](const std::byte* x) { return begin <= x && x < end; });
+  if (!held) tensors_.give_back(begin, gradient.sum.bytes());
+  gradient.sum = {};
+}
+
 void Tape::run_backward() {
   for (Node* node = last_; node != nullptr; node = node->before) {
     if (!node->first.present() && !node->second.present()) continue;
     settle(node->first);
     settle(node->second);
     node->backward(node, node->first.sum, node->second.sum);
+    recycle(node->first);
+    recycle(node->second);
   }
   for (Gradient* gradient : waiting_) settle(*gradient);
   waiting_.clear();
+  held_.clear();
 }
 
 Recording::Recording(Tape& tape) : before_(current_tape), scope_(&tape.tensors_) { current_tape = &tape; }

@@ -4,7 +4,10 @@
 //
 // Gradients of weights are put off: each use of a weight in a product leaves its factors behind
 // (defer), and when the weight's gradient is due all of them become one product over all uses. A loop
-// of T steps written by hand thus costs one product per weight, like a whole-sequence layer.
+// of T steps written by hand thus costs one product per weight, like a whole-sequence layer. A use that has
+// many rows by itself is not put off, for there is nothing to gain.
+//
+// A gradient is needed until its node has run: then its memory serves those that come after.
 #pragma once
 
 #include <algorithm>
@@ -114,6 +117,7 @@ class Tape {
   }
 
   void run_backward();
+  void recycle(Gradient& gradient);  // whose node has run
   void clear();
   void settle(Gradient& gradient);       // does the products put off for it
   static void drop(Gradient& gradient);  // forgets them
@@ -127,7 +131,8 @@ class Tape {
   Tensor step_on_device_;
   Arena tensors_, records_;
   Node* last_ = nullptr;
-  std::vector<Gradient*> waiting_;  // gradients with products put off
+  std::vector<Gradient*> waiting_;      // gradients with products put off
+  std::vector<const std::byte*> held_;  // where the factors of those products lie
   std::vector<Piece> pieces_;
 };
 

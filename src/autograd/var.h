@@ -23,6 +23,11 @@ struct Gradient {
   explicit Gradient(const Tensor& value) : shape(value.shape()), dtype(value.dtype()), device(value.device()) {}
   // What to add to.
   Tensor tensor();
+  // Makes this memory, which holds something else, what to add to. Only for the first that adds, which is to
+  // overwrite it; without effect on one that others have added to, or that is a part.
+  void begin_in(const Tensor& memory) {
+    if (whole == nullptr && !sum) sum = memory;
+  }
   bool present() const { return static_cast<bool>(sum) || products != nullptr; }
 };
 

@@ -228,6 +228,7 @@ struct CrossEntropyArgs {
   float smoothing = 0.0f;
   int32_t ignore = -1;
 };
+// dlogits may be the logits themselves: then it is overwritten, not accumulated.
 struct CrossEntropyGradArgs {
   Tensor logits, targets, lse, dloss, dlogits;
   float smoothing = 0.0f;

@@ -5,7 +5,7 @@
 
 namespace fovea {
 
-Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing, int32_t ignore) {
+Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing, int32_t ignore, bool consume) {
   Expect("cross_entropy", "logits", logits.value()).elements().rank(1, Shape::kMaxRank);
   const Shape rows = logits.shape().without(-1);
   Expect("cross_entropy", "targets", targets).dtype(DType::kI32).on(logits.device()).shape(rows);
@@ -27,6 +27,7 @@ Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing, int
                                        .smoothing = smoothing,
                                        .ignore = ignore});
   return Tape::record(loss, {logits}, [=](const Tensor& dloss) {
+    if (consume) logits.gradient()->begin_in(logits.value());
     kernels(d).cross_entropy_grad(stream(d), {.logits = logits.value(),
                                               .targets = targets,
                                               .lse = lse,

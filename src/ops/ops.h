@@ -85,7 +85,10 @@ Var softmax(const Var& x, const Mask& mask = {});  // over the last axis of [B,H
 Var log_softmax(const Var& x, const Mask& mask = {});
 Var sparsemax(const Var& x, const Mask& mask = {});
 // One loss a row: logits [...,V], targets i32 [...] -> [...] in the accumulator's dtype.
-Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing = 0.0f, int32_t ignore = -1);
+// With `consume`, backward writes the gradient over the logits: half the memory where the vocabulary is large.
+// Then nothing else may need their values by that time, nor the op that made them (linear does not).
+Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing = 0.0f, int32_t ignore = -1,
+                  bool consume = false);
 
 // ---- attention ----
 // scale * query . keys per head: [T,B,D], [S,B,D] -> [B,H,T,S]

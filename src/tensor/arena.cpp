@@ -35,8 +35,39 @@ void Arena::add_chunk(size_t bytes) {
   if (device_.on_host()) FOVEA_POISON(data, bytes);
 }
 
+namespace {
+size_t rounded_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+}  // namespace
+
+void Arena::give_back(std::byte* data, size_t bytes) {
+  if (bytes == 0) return;
+  free_.push_back({data, rounded_up(bytes)});
+  if (device_.on_host()) FOVEA_POISON(data, bytes);
+}
+
+// The smallest piece that is large enough; what is left of it stays free.
+std::byte* Arena::reuse(size_t bytes) {
+  auto best = free_.end();
+  for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
+    if (piece->bytes >= bytes && (best == free_.end() || piece->bytes < best->bytes)) best = piece;
+  }
+  if (best == free_.end()) return nullptr;
+  std::byte* data = best->data;
+  best->data += bytes;
+  best->bytes -= bytes;
+  if (best->bytes == 0) {
+    *best = free_.back();
+    free_.pop_back();
+  }
+  return data;
+}
+
 std::byte* Arena::allocate(size_t bytes) {
-  const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t rounded = rounded_up(bytes);
+  if (std::byte* again = rounded > 0 ? reuse(rounded) : nullptr) {
+    if (device_.on_host()) FOVEA_UNPOISON(again, bytes);
+    return again;
+  }
   if (offset_ + rounded > chunks_.back().bytes) add_chunk(std::max(rounded, 2 * chunks_.back().bytes));
   std::byte* data = chunks_.back().data + offset_;
   offset_ += rounded;
@@ -58,6 +89,7 @@ void Arena::rewind() {
   } else if (device_.on_host()) {
     FOVEA_POISON(chunks_.back().data, chunks_.back().bytes);
   }
+  free_.clear();
   offset_ = 0;
   used_ = 0;
 }

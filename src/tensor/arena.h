@@ -1,6 +1,8 @@
 // Memory of one pass: handed out by moving a pointer, taken back all at once. After a first pass has
 // shown how much is needed, the next ones get the same addresses and the heap is not asked again.
-// A tensor made in an arena is gone when the arena is rewound; AddressSanitizer builds catch its use.
+// What is known to be of no more use can be given back before that and is handed out again. A tensor made
+// in an arena is gone when its memory is given back or the arena rewound; AddressSanitizer builds catch
+// its use.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +21,7 @@ class Arena {
 
   Device device() const { return device_; }
   std::byte* allocate(size_t bytes);
+  void give_back(std::byte* data, size_t bytes);  // as they were asked for
   void rewind();
   size_t used() const { return used_; }
   size_t peak() const { return peak_; }
@@ -33,9 +36,11 @@ class Arena {
     size_t bytes;
   };
   void add_chunk(size_t bytes);
+  std::byte* reuse(size_t bytes);
 
   Device device_;
   std::vector<Chunk> chunks_;  // the last one is being filled
+  std::vector<Chunk> free_;    // given back
   size_t offset_ = 0;          // in the last chunk
   size_t used_ = 0, peak_ = 0;
 };

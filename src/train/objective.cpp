@@ -33,7 +33,7 @@ Objective::Objective(const TrainingConfig& config, const AttentionConfig& attent
 
 Objective::Loss Objective::operator()(const Forced& forced, const Batch& batch, const Tensor& alignment) {
   Loss loss;
-  loss.cross_entropy = sum(cross_entropy(forced.logits, batch.target_out, smoothing_, kPad));
+  loss.cross_entropy = sum(cross_entropy(forced.logits, batch.target_out, smoothing_, kPad, true));
   Var total = loss.cross_entropy;
   if (forced.log_choice) total = total + choices(forced, batch);
   if (coverage_ > 0 && forced.coverage_loss) {

@@ -104,6 +104,24 @@ TEST(Tape, DropoutDrawsAnewEachStepAndTheSameAgain) {
   EXPECT_NE(draw(1, 1), draw(2, 1));
 }
 
+// The longer the chain, the more gradients have come and gone: their memory must not add up.
+TEST(Tape, GradientsServeOneAfterAnother) {
+  const auto memory = [](int length) {
+    Leaf x(doubles(std::vector<double>(4096, 1.0), {4096}));
+    Tape tape(kReference);
+    tape.reset();
+    const Recording recording(tape);
+    Var y = x.var();
+    for (int i = 0; i < length; ++i) y = affine(y, 1.0f, 1.0f);
+    const Var loss = sum(y);
+    const size_t forward = tape.peak_bytes();
+    tape.backward(loss);
+    EXPECT_EQ(to_host<double>(x.gradient.sum), std::vector<double>(4096, 1.0));
+    return tape.peak_bytes() - forward;
+  };
+  EXPECT_LE(memory(50), memory(10));
+}
+
 TEST(Tape, DropsOnlyInTraining) {
   Leaf x(doubles(std::vector<double>(64, 1.0), {64}));
   EXPECT_EQ(dropout(x.var(), 0.5f).value().raw(), x.value.raw());

@@ -64,20 +64,24 @@ void cross_entropy_grad(const CrossEntropyGradArgs& args) {
   const int32_t* targets = args.targets.data<int32_t>();
   const float *lse = args.lse.data<float>(), *dloss = args.dloss.data<float>();
   const float share = args.smoothing / static_cast<float>(classes);  // of q, for every class
+  const bool in_place = args.dlogits.raw() == args.logits.raw();
   with_type_of(args.logits, [&]<class T>(T) {
     each_row(rows, 2 * classes, [&](int64_t n) {
-      if (targets[n] == args.ignore) return;
       const T* logits = args.logits.data<T>() + n * classes;
       T* dlogits = args.dlogits.data<T>() + n * classes;
+      if (targets[n] == args.ignore) {
+        if (in_place) std::fill_n(dlogits, classes, T(0.0f));
+        return;
+      }
       T& at_target = dlogits[targets[n]];
-      const float before = static_cast<float>(at_target);
-      const Floats d(dloss[n]), shift(lse[n]), q(share);
+      const float before = in_place ? 0.0f : static_cast<float>(at_target);
+      const float p_target = std::exp(static_cast<float>(logits[targets[n]]) - lse[n]);
+      const Floats d(dloss[n]), shift(lse[n]), q(share), zero(0.0f);
       each_register(classes, [&](int64_t i, auto lanes) {
         const Floats p = exp_nonpositive(load(logits + i, lanes) - shift);
-        store(mul_add(d, p - q, load(dlogits + i, lanes)), dlogits + i, lanes);
+        store(mul_add(d, p - q, in_place ? zero : load(dlogits + i, lanes)), dlogits + i, lanes);
       });
-      const float p = std::exp(static_cast<float>(logits[targets[n]]) - lse[n]);
-      at_target = T(before + dloss[n] * (p - (share + (1 - args.smoothing))));
+      at_target = T(before + dloss[n] * (p_target - (share + (1 - args.smoothing))));
     });
   });
 }

@@ -128,12 +128,13 @@ void cross_entropy_grad(Stream&, const CrossEntropyGradArgs& args) {
     const auto dloss = view<T>(args.dloss, rows), lse = view<T>(args.lse, rows);
     const auto targets = view<int32_t>(args.targets, rows);
     const T smoothing = static_cast<T>(args.smoothing);
+    const bool in_place = args.dlogits.raw() == args.logits.raw();
     for (int64_t n = 0; n < rows; ++n) {
-      if (targets(n) == args.ignore) continue;
+      const bool counts = targets(n) != args.ignore;
       for (int64_t v = 0; v < classes; ++v) {
         const T p = std::exp(logits(n, v) - lse(n));
         const T q = smoothing / static_cast<T>(classes) + (v == targets(n) ? 1 - smoothing : T(0));
-        dlogits(n, v) += dloss(n) * (p - q);
+        dlogits(n, v) = (in_place ? T(0) : dlogits(n, v)) + (counts ? dloss(n) * (p - q) : T(0));
       }
     }
   });
