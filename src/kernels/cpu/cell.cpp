@@ -2,6 +2,7 @@
 #include "kernels/cpu/cell.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/threads.h"
 #include "kernels/cpu/functions.h"
@@ -29,6 +30,8 @@ template <class T, class P> void forward_rows(const CellArgs& args, const CellBl
                                .new_state = row_of<T>(args.new_state, b, hidden),
                                .new_memory = row_of<T>(args.new_memory, b, hidden),
                                .saved = row_of<T>(args.saved, b, saved_of(args.cell) * hidden)};
+    assert(row.x && row.h && row.state && row.new_state);
+    assert(args.cell != Cell::kLstm || (row.memory && row.new_memory));
     if (block.ended(b)) {
       std::copy(row.state + block.begin, row.state + block.end, row.new_state + block.begin);
       if (row.memory) std::copy(row.memory + block.begin, row.memory + block.end, row.new_memory + block.begin);
@@ -96,6 +99,9 @@ void backward_row(const CellGradArgs& args, const CellBlock& block, int64_t b, c
                               .new_state = row_of<T>(args.new_state, b, hidden),
                               .new_memory = row_of<T>(args.new_memory, b, hidden),
                               .saved = row_of<T>(args.saved, b, saved_of(args.cell) * hidden)};
+  assert(row.state && row.new_state);
+  assert(args.cell == Cell::kTanh || row.saved);
+  assert(args.cell != Cell::kLstm || (row.memory && row.new_memory));
   switch (args.cell) {
     case Cell::kTanh: return tanh_backward(row, flow, block.begin, block.end);
     case Cell::kGru: return gru_backward(row, flow, block.begin, block.end);
@@ -134,6 +140,7 @@ template <class T> void carrying_rows(const CellGradArgs& args, const CellBlock&
                                   .carried_memory = row_of<float>(args.dmemory, b, hidden),
                                   .dx = row_of<T>(args.dx_gates, b, gates),
                                   .dh = row_of<T>(args.dh_gates, b, gates)};
+    assert(flow.doutput && flow.carried && flow.dh);
     if (block.ended(b)) {
       skip_row(flow, args.cell, hidden, block);
     } else {

@@ -1,5 +1,6 @@
 // Recurrent cells and layers: Elman's tanh cell (1990), GRU (Cho et al. 2014, with the reset gate after the
 // state's product) and LSTM (Hochreiter & Schmidhuber 1997, Gers et al. 2000). kernels.h has the equations.
+#include <cassert>
 #include <cmath>
 #include <vector>
 
@@ -103,11 +104,16 @@ template <class Body> void with_unit(Cell cell, Body&& body) {
   }
 }
 template <class T> void step(Cell cell, const Row<T>& row, int64_t H) {
+  assert(row.x && row.h && row.state && row.new_state);
+  assert(cell != Cell::kLstm || (row.memory && row.new_memory));
   with_unit(cell, [&](auto unit) {
     for (int64_t j = 0; j < H; ++j) unit.forward(row, H, j);
   });
 }
 template <class T> void step_back(Cell cell, const RowGrad<T>& row, int64_t H) {
+  assert(row.state && row.new_state);
+  assert(cell == Cell::kTanh || row.saved);
+  assert(cell != Cell::kLstm || (row.memory && row.new_memory));
   with_unit(cell, [&](auto unit) {
     for (int64_t j = 0; j < H; ++j) unit.backward(row, H, j);
   });
@@ -191,17 +197,17 @@ template <class T> void copy_row(const T* from, T* to, int64_t width) {
 void recurrent(Stream&, const RecurrentArgs& args) {
   const Walk walk(args);
   const int64_t B = args.states.dim(1), H = args.states.dim(2);
-  const int64_t GH = gates_of(args.cell) * H, saved = saved_of(args.cell) * H;
+  const int64_t gates = gates_of(args.cell) * H, saved = saved_of(args.cell) * H;
   with_type_of(args.states, [&]<class T>(T) {
-    const auto weight = view<T>(args.weight, GH, H);
+    const auto weight = view<T>(args.weight, gates, H);
     const T* bias = args.bias.data<T>();
-    std::vector<T> h_gates(static_cast<size_t>(GH));
+    std::vector<T> h_gates(static_cast<size_t>(gates));
     for (int64_t b = 0; b < B; ++b) {
       copy_row(row_of<T>(args.initial_state, b, H), row_of<T>(args.states, walk.start(b), H), H);
       copy_row(row_of<T>(args.initial_memory, b, H), row_of<T>(args.memories, walk.start(b), H), H);
       for (int64_t k = 0; k < walk.steps(); ++k) {
         const int64_t t = walk.step(k);
-        const Row<T> row = {.x = row_of<T>(args.x_gates, walk.row(t, b), GH),
+        const Row<T> row = {.x = row_of<T>(args.x_gates, walk.row(t, b), gates),
                             .h = h_gates.data(),
                             .state = row_of<T>(args.states, walk.before(t, b), H),
                             .memory = row_of<T>(args.memories, walk.before(t, b), H),
@@ -213,7 +219,7 @@ void recurrent(Stream&, const RecurrentArgs& args) {
           copy_row(row.memory, row.new_memory, H);
           continue;
         }
-        for (int64_t g = 0; g < GH; ++g) {
+        for (int64_t g = 0; g < gates; ++g) {
           T sum = value_or_zero(bias, g);
           for (int64_t i = 0; i < H; ++i) sum += weight(g, i) * row.state[i];
           h_gates[static_cast<size_t>(g)] = sum;
@@ -227,10 +233,10 @@ void recurrent(Stream&, const RecurrentArgs& args) {
 void recurrent_grad(Stream&, const RecurrentGradArgs& args) {
   const Walk walk(args);
   const int64_t B = args.states.dim(1), H = args.states.dim(2);
-  const int64_t GH = gates_of(args.cell) * H, saved = saved_of(args.cell) * H;
+  const int64_t gates = gates_of(args.cell) * H, saved = saved_of(args.cell) * H;
   const bool shared = args.dx_gates && args.dx_gates.raw() == args.dh_gates.raw();
   with_type_of(args.states, [&]<class T>(T) {
-    const auto weight = view<T>(args.weight, GH, H);
+    const auto weight = view<T>(args.weight, gates, H);
     for (int64_t b = 0; b < B; ++b) {
       // Of the state and memory after a step; each step turns them into those before it.
       std::vector<T> dstate(static_cast<size_t>(H)), dmemory(static_cast<size_t>(H));
@@ -240,7 +246,7 @@ void recurrent_grad(Stream&, const RecurrentGradArgs& args) {
         const T* doutput = row_of<T>(args.dstates, walk.row(t, b), H);
         for (int64_t j = 0; j < H; ++j) dstate[static_cast<size_t>(j)] += doutput[j];
 
-        std::vector<T> dx(static_cast<size_t>(GH)), dh(static_cast<size_t>(GH));
+        std::vector<T> dx(static_cast<size_t>(gates)), dh(static_cast<size_t>(gates));
         if (walk.present(t, b)) {
           std::vector<T> dbefore(static_cast<size_t>(H)), dmemory_before(static_cast<size_t>(H));
           step_back<T>(args.cell,
@@ -256,15 +262,15 @@ void recurrent_grad(Stream&, const RecurrentGradArgs& args) {
                         .dstate = dbefore.data(),
                         .dmemory = dmemory_before.data()},
                        H);
-          for (int64_t g = 0; g < GH; ++g)
+          for (int64_t g = 0; g < gates; ++g)
             for (int64_t i = 0; i < H; ++i)
               dbefore[static_cast<size_t>(i)] += weight(g, i) * dh[static_cast<size_t>(g)];
           dstate = dbefore;
           dmemory = dmemory_before;
         }
-        copy_row<T>(dh.data(), row_of<T>(args.dh_gates, walk.row(t, b), GH), GH);
-        T* dx_gates = shared ? nullptr : row_of<T>(args.dx_gates, walk.row(t, b), GH);
-        for (int64_t g = 0; g < GH; ++g) add(dx_gates, g, dx[static_cast<size_t>(g)]);
+        copy_row<T>(dh.data(), row_of<T>(args.dh_gates, walk.row(t, b), gates), gates);
+        T* dx_gates = shared ? nullptr : row_of<T>(args.dx_gates, walk.row(t, b), gates);
+        for (int64_t g = 0; g < gates; ++g) add(dx_gates, g, dx[static_cast<size_t>(g)]);
       }
       for (int64_t j = 0; j < H; ++j) {
         add(row_of<T>(args.dinitial_state, b, H), j, dstate[static_cast<size_t>(j)]);
