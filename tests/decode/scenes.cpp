@@ -52,14 +52,18 @@ std::vector<Setup> setups() {
 SmallModel::SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end)
     : model(make_model(parameters, config, {words, words})) {
   parameters.allocate(seed);
-  // What was drawn for training hardly tells words apart; three times as much does.
-  const Tensor values = parameters.values();
-  for (int64_t i = 0; i < values.size(); ++i) values.data<float>()[i] *= 3.0f;
-  const Tensor bias = parameters.find("decoder.out.bias").value();
+  // What is drawn for training hardly tells words apart; matrices three times as large do, and what begins as 0
+  // must count.
   Random random(seed, 9);
-  for (int64_t i = 0; i < words; ++i) bias.data<float>()[i] = static_cast<float>(random.uniform(-0.5, 0.5));
-  bias.data<float>()[kEnd] += end;
-  values.contents_changed();
+  for (const Parameter& p : parameters.list()) {
+    float* x = p.value().data<float>();
+    const float scale = p.decays() ? 3.0f : 1.0f;
+    for (int64_t i = 0; i < p.value().size(); ++i) {
+      x[i] = x[i] == 0.0f ? static_cast<float>(random.uniform(-0.5, 0.5)) : scale * x[i];
+    }
+  }
+  parameters.find("decoder.out.bias").value().data<float>()[kEnd] += end;
+  parameters.values().contents_changed();
 }
 
 ParallelCorpus some_sources(int64_t words) {

@@ -15,7 +15,7 @@ struct Setup {
 };
 std::vector<Setup> setups();
 
-// A random model that ends now and then: its biases are random too, and the end mark's is raised.
+// A random model that ends now and then: nothing in it is 0, and the end mark is made likelier by `end`.
 struct SmallModel {
   SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end = 0.5f);
   Parameters parameters{Device::cpu()};
