@@ -22,8 +22,13 @@ void refuse_nonsense(const AttentionConfig& c) {
         "attention.coverage: coverage follows one set of weights, got {} heads; choose heads = 1", c.heads);
 }
 
-// The last position of each sentence, [1,B,1] in x's dtype.
-Var last_positions(const Memory& memory, const Var& x) {
+// The last position a query may see, in x's dtype: its own, [T,1,1], or that of its sentence, [1,B,1].
+Var last_positions(const Memory& memory, const AttentionQuery& query, const Var& x) {
+  if (query.causal) {
+    std::vector<float> own;
+    for (int64_t t = 0; t < x.dim(0); ++t) own.push_back(static_cast<float>(query.position + t * query.stride));
+    return cast(Var(from_host(own, {x.dim(0), 1, 1}, x.device())), x.dtype());
+  }
   const int64_t batch = memory.batch();
   if (!memory.lengths) {
     const Tensor last = empty({1, batch, 1}, x.dtype(), x.device());
@@ -77,7 +82,7 @@ Memory Attention::remember(const Var& states, const Tensor& lengths, int64_t pos
   Var keys = keys_ ? (*keys_)(states) : states;
   const Var values = values_ ? (*values_)(states) : states;
   if (config_.relative == "rotary") keys = rotary(keys, config_.heads, position, 1);
-  return {score_->project_keys(keys), values, lengths};
+  return {score_->project_keys(keys, position), values, lengths};
 }
 
 Mask Attention::mask_for(const Memory& memory, const AttentionQuery& query, const Var& q) const {
@@ -159,9 +164,9 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
   } else {
     Var weights = select(scores(memory, query, q), mask, result);
     if (center_) {
-      // p = (length - 1) sigmoid(v . tanh(W q)), a window of w to each side, sigma = w/2 (Luong, section 3.2)
+      // p = (last position) sigmoid(v . tanh(W q)), a window of w to each side, sigma = w/2 (Luong, section 3.2)
       const Var share = sigmoid((*center_)(tanh((*center_hidden_)(q))));  // [T,B,H]
-      const Var center = share * last_positions(memory, share);
+      const Var center = share * last_positions(memory, query, share);
       const auto width = static_cast<float>(config_.window);
       weights = gaussian_window(weights, center, width / 2.0f, width);
       const Var total = affine(sum(weights, 3), 1.0f, 1e-20f);

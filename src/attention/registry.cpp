@@ -44,7 +44,7 @@ class GeneralScore final : public ProductScore {
  public:
   GeneralScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name)
       : ProductScore(config), weight_(parameters, name + ".general", sizes.keys, sizes.query, {.bias = false}) {}
-  Var project_keys(const Var& keys) const override { return weight_(keys); }
+  Var project_keys(const Var& keys, int64_t) const override { return weight_(keys); }
 
  private:
   Linear weight_;
@@ -60,7 +60,7 @@ class AdditiveScore final : public Score {
         keys_(parameters, name + ".keys", sizes.keys, sizes.depth, {.bias = bias}),
         v_(&parameters.add(name + ".v", {sizes.depth},
                            Initialiser::uniform(1.0 / std::sqrt(static_cast<double>(sizes.depth))))) {}
-  Var project_keys(const Var& keys) const override { return keys_(keys); }
+  Var project_keys(const Var& keys, int64_t) const override { return keys_(keys); }
   Var score(const Var& query, const Var& projected, const Tensor& lengths) const override {
     return additive_score(query_(query), projected, *v_, heads_, lengths);
   }
@@ -78,7 +78,7 @@ class CosineScore final : public Score {
       : heads_(config.heads), sharpness_(&parameters.add(name + ".sharpness", {1}, Initialiser::constant(1.0))) {
     expect_equal_depths(config.score, sizes);
   }
-  Var project_keys(const Var& keys) const override { return unit(keys); }
+  Var project_keys(const Var& keys, int64_t) const override { return unit(keys); }
   Var score(const Var& query, const Var& projected, const Tensor&) const override {
     const Var cosine = dot_score(unit(query), projected, heads_);
     return cosine * cast(exp(*sharpness_), cosine.dtype());
@@ -98,14 +98,14 @@ class LocationScore final : public ProductScore {
   LocationScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name)
       : ProductScore(config), rows_(parameters, name + ".location", config.longest, sizes.query) {}
   // Each position's row of W stands where its key would.
-  Var project_keys(const Var& keys) const override {
+  Var project_keys(const Var& keys, int64_t first) const override {
     const int64_t longest = rows_.table().shape()[0];
-    check(keys.dim(0) <= longest,
+    check(first + keys.dim(0) <= longest,
           "attention.longest: expected sources of at most {} tokens for the location score, got {}", longest,
-          keys.dim(0));
+          first + keys.dim(0));
     std::vector<int32_t> position(static_cast<size_t>(keys.dim(0) * keys.dim(1)));
     for (size_t i = 0; i < position.size(); ++i) {
-      position[i] = static_cast<int32_t>(i / static_cast<size_t>(keys.dim(1)));
+      position[i] = static_cast<int32_t>(first) + static_cast<int32_t>(i / static_cast<size_t>(keys.dim(1)));
     }
     return cast(rows_(from_host(position, {keys.dim(0), keys.dim(1)}, keys.device())), keys.dtype());
   }

@@ -20,8 +20,8 @@ struct ScoreSizes {
 class Score {
  public:
   virtual ~Score() = default;
-  // Makes what is compared from what is remembered: [S,B,keys] -> [S,B,...].
-  virtual Var project_keys(const Var& keys) const { return keys; }
+  // Makes what is compared from what is remembered: [S,B,keys] -> [S,B,...]. `first` is where the first one stands.
+  virtual Var project_keys(const Var& keys, int64_t /*first*/) const { return keys; }
   // [T,B,query] and projected keys -> [B,H,T,S].
   virtual Var score(const Var& query, const Var& projected, const Tensor& lengths) const = 0;
   // Whether softmax(scale q k) v on the projected sides is all there is, so that the fused kernel may do it.

@@ -46,6 +46,12 @@ std::vector<Setup> setups() {
   add("transformer_rotary", "transformer",
       [](ModelConfig& c) { c.self_attention.relative = "rotary", c.positions = "none"; });
   add("transformer_shaw", "transformer", [](ModelConfig& c) { c.self_attention.relative = "shaw"; });
+  add("transformer_location_self", "transformer",
+      [](ModelConfig& c) { c.self_attention.score = "location", c.self_attention.longest = 32; });
+  add("transformer_local_p_self", "transformer",
+      [](ModelConfig& c) { c.self_attention.scope = "local-p", c.self_attention.window = 2; });
+  add("transformer_local_m_self", "transformer",
+      [](ModelConfig& c) { c.self_attention.scope = "local-m", c.self_attention.window = 2; });
   return all;
 }
 
