@@ -94,6 +94,7 @@ int run_worker(char** words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  bound_spinning(argv);
   if (argc == 6 && std::string(argv[1]) == "--worker") return run_worker(argv + 2);
   const bench::Options options = bench::parse(argc, argv, "Greedy decoding: ours and PyTorch's");
   const int threads = options.threads > 0 ? options.threads : thread_count();

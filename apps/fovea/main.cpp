@@ -2,9 +2,11 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/threads.h"
 #include "fovea/commands.h"
 
 int main(int argc, char** argv) {
+  fovea::bound_spinning(argv);
   using namespace fovea::app;
   CLI::App app("Attention you can train, run and see.");
   app.set_version_flag("--version", "fovea " FOVEA_VERSION);

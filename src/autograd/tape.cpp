@@ -122,6 +122,9 @@ void Tape::settle(Gradient& gradient) {
                                               .inner = dy.dim(1),
                                               .accumulate = true});
   }
+  if (uses->next != nullptr) {
+    for (const Tensor& joined : {x, dy}) tensors_.give_back(joined.raw(), joined.bytes());
+  }
   drop(gradient);
 }
 

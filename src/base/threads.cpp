@@ -1,6 +1,8 @@
 #include "base/threads.h"
 
 #include <omp.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): setenv
+#include <unistd.h>
 
 #if defined(__SANITIZE_THREAD__)
 // libgomp is not instrumented, so ThreadSanitizer does not see that a region begins after what came
@@ -17,6 +19,12 @@ void __tsan_release(void* address);
 #endif
 
 namespace fovea {
+
+void bound_spinning(char** argv) {
+  if (getenv("GOMP_SPINCOUNT") != nullptr || getenv("OMP_WAIT_POLICY") != nullptr) return;
+  setenv("GOMP_SPINCOUNT", "10000", 1);  // a tenth of a millisecond or two
+  execv("/proc/self/exe", argv);         // and where that fails, all goes on as before
+}
 
 int thread_count() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
 

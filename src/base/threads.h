@@ -11,6 +11,12 @@ namespace fovea {
 int thread_count();
 void set_thread_count(int threads);
 
+// For the first line of a main(). OpenMP's idle threads spin for milliseconds before they sleep, which on a
+// machine that others use too can slow a program down a hundredfold: the one everybody waits for does not get
+// a core. The bound on that is read from the environment when a program is loaded, so this sets it and starts
+// the program anew, once; a bound the user has set is kept.
+void bound_spinning(char** argv);
+
 namespace detail {
 using Part = void (*)(void* context, int part, int parts);
 void run_parts(int parts, Part part, void* context);

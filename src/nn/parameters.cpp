@@ -10,49 +10,51 @@ namespace fovea {
 
 namespace {
 
-// Rows of each H x H block made orthonormal by Gram-Schmidt on Gaussian rows.
-void orthogonal(std::vector<double>& x, int64_t rows, int64_t columns, Random& random) {
-  for (double& element : x) element = random.normal();
-  for (int64_t block = 0; block < rows; block += columns) {
-    const int64_t end = std::min(rows, block + columns);
-    for (int64_t i = block; i < end; ++i) {
-      double* row = &x[static_cast<size_t>(i * columns)];
-      for (int64_t j = block; j < i; ++j) {
-        const double* other = &x[static_cast<size_t>(j * columns)];
-        double dot = 0.0;
-        for (int64_t k = 0; k < columns; ++k) dot += row[k] * other[k];
-        for (int64_t k = 0; k < columns; ++k) row[k] -= dot * other[k];
-      }
-      double norm = 0.0;
-      for (int64_t k = 0; k < columns; ++k) norm += row[k] * row[k];
-      for (int64_t k = 0; k < columns; ++k) row[k] /= std::sqrt(norm);
+constexpr int64_t kPiece = 1 << 16;  // values made at a time: a large matrix is never there twice
+
+// Makes Gaussian rows orthonormal by Gram-Schmidt.
+void orthonormalise(std::vector<double>& x, int64_t columns) {
+  const auto rows = static_cast<int64_t>(x.size()) / columns;
+  for (int64_t i = 0; i < rows; ++i) {
+    double* row = &x[static_cast<size_t>(i * columns)];
+    for (int64_t j = 0; j < i; ++j) {
+      const double* other = &x[static_cast<size_t>(j * columns)];
+      double dot = 0.0;
+      for (int64_t k = 0; k < columns; ++k) dot += row[k] * other[k];
+      for (int64_t k = 0; k < columns; ++k) row[k] -= dot * other[k];
     }
+    double norm = 0.0;
+    for (int64_t k = 0; k < columns; ++k) norm += row[k] * row[k];
+    for (int64_t k = 0; k < columns; ++k) row[k] /= std::sqrt(norm);
   }
 }
 
-std::vector<double> initial_values(const Shape& shape, Initialiser initialiser, Random& random) {
-  std::vector<double> x(static_cast<size_t>(shape.count()), initialiser.scale);
-  const double scale = initialiser.scale;
-  const int64_t rows = shape.rank() > 0 ? shape[0] : 1, columns = rows > 0 ? shape.count() / rows : 0;
-  switch (initialiser.kind) {
-    case Initialiser::Kind::kConstant: break;
-    case Initialiser::Kind::kUniform:
-      for (double& element : x) element = random.uniform(-scale, scale);
-      break;
-    case Initialiser::Kind::kNormal:
-      for (double& element : x) element = scale * random.normal();
-      break;
-    case Initialiser::Kind::kGlorot: {
-      const double bound = scale * std::sqrt(6.0 / static_cast<double>(rows + columns));
-      for (double& element : x) element = random.uniform(-bound, bound);
-      break;
+void initialise(const Tensor& value, Initialiser initialiser, Random& random) {
+  using Kind = Initialiser::Kind;
+  const int64_t count = value.size();
+  const int64_t rows = value.rank() > 0 ? value.dim(0) : 1, columns = rows > 0 ? count / rows : 0;
+  const bool orthogonal = initialiser.kind == Kind::kOrthogonal;
+  const double scale = initialiser.kind == Kind::kGlorot
+                           ? initialiser.scale * std::sqrt(6.0 / static_cast<double>(rows + columns))
+                           : initialiser.scale;
+  const Tensor flat = value.reshape({count});
+  const int64_t piece = orthogonal ? columns * columns : kPiece;
+  for (int64_t begin = 0; begin < count; begin += piece) {
+    const int64_t end = std::min(count, begin + piece);
+    std::vector<double> x(static_cast<size_t>(end - begin), initialiser.kind == Kind::kConstant ? 1.0 : 0.0);
+    for (double& element : x) {
+      if (initialiser.kind == Kind::kUniform || initialiser.kind == Kind::kGlorot) element = random.uniform(-1.0, 1.0);
+      if (initialiser.kind == Kind::kNormal || orthogonal) element = random.normal();
     }
-    case Initialiser::Kind::kOrthogonal:
-      orthogonal(x, rows, columns, random);
-      for (double& element : x) element *= scale;
-      break;
+    if (orthogonal) orthonormalise(x, columns);
+    for (double& element : x) element *= scale;
+    const Tensor to = flat.slice(begin, end);
+    if (to.dtype() == DType::kF64) {
+      copy(from_host(x, {end - begin}, Device::cpu()), to);
+    } else {
+      copy(from_host(std::vector<float>(x.begin(), x.end()), {end - begin}, Device::cpu()), to);
+    }
   }
-  return x;
 }
 
 }  // namespace
@@ -100,12 +102,7 @@ void Parameters::allocate(uint64_t seed) {
   uint64_t stream = 0;
   for (Parameter& p : list_) {
     Random random(seed, stream++);
-    const std::vector<double> x = initial_values(p.shape_, p.initialiser_, random);
-    if (dtype_ == DType::kF64) {
-      copy(from_host(x, p.shape_, Device::cpu()), p.value_);
-    } else {
-      copy(from_host(std::vector<float>(x.begin(), x.end()), p.shape_, Device::cpu()), p.value_);
-    }
+    initialise(p.value_, p.initialiser_, random);
   }
   values_.contents_changed();
 }
