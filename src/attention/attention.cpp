@@ -134,9 +134,16 @@ Var Attention::select(const Var& scores, const Mask& mask, AttentionResult& resu
   const bool straight = config_.estimator == "straight-through";
   const Var chosen = choose(soft, /*by_lot=*/learning, /*straight_through=*/straight);
   if (learning && !straight) {
+    // Half of the time, by lot, the expected value stands in for the draw (Xu et al. 2015, section 4.1): the true
+    // gradient it brings steadies what the draws' rewards teach.
+    const Shape rows = soft.shape().with(3, 1);
+    const Var one = affine(Var(zeros(rows, soft.dtype(), soft.device())), 1.0f, 1.0f);
+    const Var drawn = affine(dropout(one, 0.5f), 0.5f);  // 1 or 0
     // A chosen weight is never 0, but a masked row has none: the small number keeps its logarithm finite.
-    result.log_choice = log(affine(sum(chosen * soft, 3), 1.0f, 1e-20f));
+    const Var log_choice = log(affine(sum(chosen * soft, 3), 1.0f, 1e-20f));
+    result.log_choice = log_choice * drawn.reshape(log_choice.shape());
     result.entropy = affine(sum(soft * log(affine(soft, 1.0f, 1e-20f)), 3), -1.0f);
+    return soft + (chosen - soft) * drawn;
   }
   return chosen;
 }

@@ -137,6 +137,44 @@ TEST_P(ModelTest, StepsToWhatItWouldBeForcedTo) {
 INSTANTIATE_TEST_SUITE_P(Models, ModelTest, ::testing::ValuesIn(setups()),
                          [](const auto& test) { return test.param.name; });
 
+// Draws depend only on seed and step, so a pass can be repeated with a parameter changed a little: what hard
+// selection leaves for its rewards must have the right gradient, and so must what flows through expected values.
+TEST(HardSelection, LeavesWhatRewardsNeedWithItsGradient) {
+  for (const std::string architecture : {"bahdanau", "luong", "transformer"}) {
+    ModelConfig config = small(architecture);
+    config.attention.selection = "hard";
+    Parameters parameters(kReference, DType::kF64);
+    const auto model = make_model(parameters, config, {kWords, kWords});
+    parameters.allocate(3);
+    const Scene scene;
+    const auto pass = [&](bool backward) {
+      Tape tape(kReference, 7);
+      tape.reset();
+      const Recording recording(tape);
+      const Forced forced = model->force(scene.source, scene.before);
+      EXPECT_EQ(forced.log_choice.shape(), (Shape{kTargetLength, kBatch}));
+      const Var weights = cast(Var(ids({kTargetLength, kBatch}, 4)), DType::kF64);
+      const Var loss = mean(cross_entropy(forced.logits, scene.after)) + sum(weights * forced.log_choice) +
+                       affine(sum(weights * forced.entropy), 0.3f);
+      if (backward) tape.backward(loss);
+      return to_host<double>(loss.value())[0];
+    };
+    pass(true);
+    Random random(8);
+    for (const Parameter& p : parameters.list()) {
+      const auto i = static_cast<int64_t>(random.below(static_cast<uint64_t>(p.shape().count())));
+      double* x = p.value().data<double>() + i;
+      const double kept = *x, step = 1e-6;
+      *x = kept + step;
+      const double above = pass(false);
+      *x = kept - step;
+      const double below = pass(false);
+      *x = kept;
+      EXPECT_NEAR(p.grad().data<double>()[i], (above - below) / (2 * step), 1e-6) << architecture << " " << p.name();
+    }
+  }
+}
+
 TEST(ModelWeights, AreWhatASentenceWasReadWith) {
   for (const std::string architecture : {"bahdanau", "luong", "transformer"}) {
     Parameters parameters(kReference, DType::kF64);

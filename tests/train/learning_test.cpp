@@ -1,0 +1,111 @@
+// Every mechanism learns: up to eight letters, written backwards, by every model that takes it.
+#include <gtest/gtest.h>
+
+#include "attention/registry.h"
+#include "base/random.h"
+#include "temporary_folder.h"
+#include "train/small_run.h"
+
+namespace fovea {
+namespace {
+
+struct Lesson {
+  std::string name;
+  double exact;  // percent of unseen sentences that must come out right
+  std::function<void(Recipe&)> change;
+};
+
+void PrintTo(const Lesson& lesson, std::ostream* out) { *out << lesson.name; }
+
+std::vector<Lesson> lessons() {
+  std::vector<Lesson> all;
+  for (const std::string architecture : {"bahdanau", "luong", "transformer"}) {
+    const auto add = [&](std::string name, double exact, const std::function<void(Recipe&)>& change) {
+      std::string full = architecture + "_" + name;
+      std::replace(full.begin(), full.end(), '-', '_');
+      all.push_back({full, exact, [=](Recipe& r) {
+                       r.model.architecture = architecture;
+                       change(r);
+                     }});
+    };
+    for (const ScoreEntry& score : scores()) {
+      add(std::string(score.name), 99, [&score](Recipe& r) {
+        r.model.attention.score = score.name;
+        // Scores that compare without a matrix between need queries and keys of one depth.
+        const bool direct = score.name == "dot" || score.name == "scaled-dot" || score.name == "cosine";
+        if (direct && r.model.architecture != "transformer") {
+          r.model.bidirectional = false;
+          r.model.encoder_layers = 2;
+        }
+      });
+    }
+    add("local-p", 99, [](Recipe& r) {
+      r.model.attention.scope = "local-p";
+      r.model.attention.window = 4;
+    });
+    // What is read backwards is written in order: the case a monotonic window is for.
+    add("local-m", 99, [](Recipe& r) {
+      r.model.attention.scope = "local-m";
+      r.model.attention.window = 2;
+      r.batch.reverse_source = true;
+    });
+    add("sparse", 99, [](Recipe& r) { r.model.attention.selection = "sparse"; });
+    for (const char* estimator : {"reinforce", "straight-through"}) {
+      add(std::string("hard-") + estimator, 95, [estimator](Recipe& r) {
+        r.model.attention.selection = "hard";
+        r.model.attention.estimator = estimator;
+      });
+    }
+    if (architecture != "transformer") add("coverage", 99, [](Recipe& r) { r.model.attention.coverage = true; });
+  }
+  return all;
+}
+
+std::string backwards(int64_t count, uint64_t seed) {
+  std::string lines;
+  for (int64_t i = 0; i < count; ++i) {
+    Random random(seed, static_cast<uint64_t>(i));
+    std::string letters(1 + random.below(8), ' ');
+    for (char& letter : letters) letter = static_cast<char>('a' + random.below(12));
+    for (const char letter : letters) lines += std::string(1, letter) + " ";
+    lines.back() = '\t';
+    for (auto letter = letters.rbegin(); letter != letters.rend(); ++letter) lines += std::string(1, *letter) + " ";
+    lines.back() = '\n';
+  }
+  return lines;
+}
+
+class Learning : public ::testing::TestWithParam<Lesson> {};
+
+TEST_P(Learning, Backwards) {
+  const TemporaryFolder folder;
+  Recipe r = small_recipe(folder.file("run"));
+  r.data.generator = "";
+  r.data.train = {folder.file("train.tsv", backwards(12'000, 1))};
+  r.data.valid = {folder.file("valid.tsv", backwards(500, 2))};
+  r.model.attention.score = "additive";
+  GetParam().change(r);
+  const bool transformer = r.model.architecture == "transformer";
+  r.model.dropout = 0;
+  r.model.embedding = transformer ? 64 : 32;
+  r.model.hidden = 64;
+  r.model.feed_forward = 128;
+  if (transformer) r.model.encoder_layers = 2;
+  r.batch.tokens = transformer ? 1024 : 512;
+  r.training.learning_rate = transformer ? 3e-3 : 6e-3;
+  r.training.schedule = "inverse-sqrt";
+  r.training.warmup = 80;
+  r.training.label_smoothing = 0;
+  r.training.steps = 4000;
+  r.validation.every = 200;
+  r.validation.metric = "exact";
+  r.validation.sentences = 0;
+  r.validation.goal = GetParam().exact;
+  EXPECT_GE(train(r, Start::kNew).best, GetParam().exact);
+}
+
+INSTANTIATE_TEST_SUITE_P(Mechanisms, Learning, ::testing::ValuesIn(lessons()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace fovea
