@@ -1,11 +1,12 @@
-# The short way in. `make test` and `make demo` do everything on a fresh Debian 12: install what is
+# The short way in. `make build`, `make test` and `make demo` do everything on a fresh Debian 12: install what is
 # missing, configure, build, run. Everything else is a CMake preset (see CMakePresets.json).
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help test demo asan tsan bench format tidy packages clean
+.PHONY: help build test demo asan tsan bench format tidy packages clean
 
 help:
+	@echo "make build    build the program, build/release/fovea"
 	@echo "make test     build everything and run the tests"
 	@echo "make demo     build and watch attention learn to look things up"
 	@echo "make asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
@@ -23,6 +24,10 @@ test asan tsan: packages
 	cmake --build --preset $(subst test,dev,$@) -j $(JOBS)
 	ctest --preset $(subst test,dev,$@) -j $(JOBS)
 
+build: packages
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target fovea
+
 demo: packages
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release -j $(JOBS) --target lookup
@@ -34,6 +39,8 @@ bench: packages
 	build/release/bench/gemm $(BENCH)
 	build/release/bench/attention $(BENCH)
 	build/release/bench/recurrent $(BENCH)
+	build/release/bench/train $(BENCH)
+	build/release/bench/decode $(BENCH)
 
 SOURCES = $(shell git ls-files '*.h' '*.cpp')
 
