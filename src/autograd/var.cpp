@@ -13,6 +13,12 @@ Tensor Gradient::tensor() {
   return sum;
 }
 
+Gradient::Slot Gradient::slot() {
+  if (whole != nullptr || sum) return {tensor(), true};
+  sum = empty(shape, dtype, device);
+  return {sum, false};
+}
+
 Var Var::part(Tensor value, int64_t offset) const {
   if (gradient_ == nullptr || Tape::current() == nullptr) return Var(std::move(value));
   return Tape::current()->part(std::move(value), gradient_, offset);

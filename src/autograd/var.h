@@ -23,6 +23,12 @@ struct Gradient {
   explicit Gradient(const Tensor& value) : shape(value.shape()), dtype(value.dtype()), device(value.device()) {}
   // What to add to.
   Tensor tensor();
+  // The same without the zeros, for a kernel that can overwrite as well as add: the first one overwrites.
+  struct Slot {
+    Tensor tensor;
+    bool accumulate;
+  };
+  Slot slot();
   // Makes this memory, which holds something else, what to add to. Only for the first that adds, which is to
   // overwrite it; without effect on one that others have added to, or that is a part.
   void begin_in(const Tensor& memory) {
@@ -50,6 +56,7 @@ class Var {
   // What a backward closure adds to; empty for a constant.
   Tensor grad() const { return gradient_ ? gradient_->tensor() : Tensor(); }
   Gradient* gradient() const { return gradient_; }
+  Gradient::Slot grad_slot() const { return gradient_->slot(); }  // only where a gradient is needed
 
   Var reshape(const Shape& shape) const;
   Var slice(int64_t begin, int64_t end) const;  // of the first axis

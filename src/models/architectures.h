@@ -25,7 +25,12 @@ class OutputLayer {
                     ? &words.table()
                     : &parameters.add("decoder.out.weight", {target_words, depth}, Initialiser::glorot())),
         bias_(&parameters.add("decoder.out.bias", {target_words}, Initialiser::constant(0.0))) {}
-  Var operator()(const Var& features) const { return linear(features, *weight_, *bias_); }
+  // While a model trains with bf16 products its logits, by far the largest tensor there is, are bf16 too. What is
+  // decoded or validated sees them in f32.
+  Var operator()(const Var& features) const {
+    const bool narrow = product_precision() == Precision::kBF16 && Tape::current() != nullptr;
+    return linear(narrow ? cast(features, DType::kBF16) : features, *weight_, *bias_);
+  }
 
  private:
   const Parameter *weight_, *bias_;  // [V,D], [V]

@@ -11,7 +11,8 @@ Var affine_to(DType dtype, const Var& x, float alpha, float beta) {
   const Tensor y = empty(x.shape(), dtype, d);
   kernels(d).affine(stream(d), {.x = x.value(), .y = y, .alpha = alpha, .beta = beta});
   return Tape::record(y, {x}, [=](const Tensor& dy) {
-    kernels(d).affine(stream(d), {.x = dy, .y = x.grad(), .alpha = alpha, .accumulate = true});
+    const auto [dx, accumulate] = x.grad_slot();
+    kernels(d).affine(stream(d), {.x = dy, .y = dx, .alpha = alpha, .accumulate = accumulate});
   });
 }
 

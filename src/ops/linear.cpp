@@ -33,13 +33,14 @@ Var linear(const Var& x, const Var& weight, const Var& bias) {
                                 .precision = precision});
   return Tape::record(y, {x, weight, bias}, [=](const Tensor& dy) {
     if (x.needs_grad()) {
+      const auto [dx, accumulate] = x.grad_slot();
       kernels(d).matmul(stream(d), {.a = {.tensor = dy, .row_stride = out},
                                     .b = {.tensor = weight.value(), .row_stride = in, .weight = true},
-                                    .c = {.tensor = x.grad(), .row_stride = in},
+                                    .c = {.tensor = dx, .row_stride = in},
                                     .m = rows,
                                     .n = in,
                                     .k = out,
-                                    .accumulate = true,
+                                    .accumulate = accumulate,
                                     .precision = precision});
     }
     const bool bias_later = weight.needs_grad() && bias.needs_grad() && bias.gradient()->leaf;

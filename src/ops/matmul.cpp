@@ -35,7 +35,8 @@ Var matmul(const Var& a, const Var& b, Transposes transposes) {
   return Tape::record(c, {a, b}, [=, ta = ta, tb = tb](const Tensor& dc) {
     // da is [m,k], or [k,m] when a is stored transposed; db is [k,n], or [n,k].
     if (a.needs_grad()) {
-      MatmulArgs args{.c = factor(a.grad()), .batch = batch, .accumulate = true, .precision = precision};
+      const auto [da, accumulate] = a.grad_slot();
+      MatmulArgs args{.c = factor(da), .batch = batch, .accumulate = accumulate, .precision = precision};
       args.a = ta ? factor(b.value(), tb) : factor(dc);
       args.b = ta ? factor(dc, true) : factor(b.value(), !tb);
       args.m = ta ? k : m;
@@ -44,7 +45,8 @@ Var matmul(const Var& a, const Var& b, Transposes transposes) {
       kernels(d).matmul(stream(d), args);
     }
     if (b.needs_grad()) {
-      MatmulArgs args{.c = factor(b.grad()), .batch = batch, .accumulate = true, .precision = precision};
+      const auto [db, accumulate] = b.grad_slot();
+      MatmulArgs args{.c = factor(db), .batch = batch, .accumulate = accumulate, .precision = precision};
       args.a = tb ? factor(dc, true) : factor(a.value(), !ta);
       args.b = tb ? factor(a.value(), ta) : factor(dc);
       args.m = tb ? n : k;

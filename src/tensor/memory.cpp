@@ -1,11 +1,15 @@
 #include "tensor/memory.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 
 namespace fovea {
 
 namespace {
+
+constexpr size_t kHugePage = size_t{1} << 21, kLarge = 2 * kHugePage;
 
 void require_host(Device device) {
   check(device.on_host(), "memory: expected a device this build has, got {} (this is a build without CUDA)", device);
@@ -15,10 +19,15 @@ void require_host(Device device) {
 
 std::byte* allocate_memory(Device device, size_t bytes) {
   require_host(device);
-  const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* data = std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded);
+  const size_t alignment = bytes >= kLarge ? kHugePage : kAlignment;
+  const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* data = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
   check(data != nullptr, "memory: expected {} bytes on {}, got none; lower the batch size or the model's", bytes,
         device);
+#if defined(MADV_HUGEPAGE)
+  // A pass walks through hundreds of megabytes: with small pages much of its time would go into finding them.
+  if (bytes >= kLarge) ::madvise(data, rounded, MADV_HUGEPAGE);
+#endif
   return static_cast<std::byte*>(data);
 }
 
