@@ -28,7 +28,9 @@ struct Stream {
   void* handle = nullptr;
 };
 
-enum class Precision : uint8_t { kF32, kBF16 };  // what the factors of a product are rounded to
+// What the factors of a product are rounded to. kInt8 is for decoding: products by a weight stored [n,k] in
+// 8 bits, with a scale for each row of either factor; everything else as with kBF16.
+enum class Precision : uint8_t { kF32, kBF16, kInt8 };
 
 // ---- matrix products ---------------------------------------------------------------------------
 
@@ -47,7 +49,7 @@ struct Matrix {
 
 // c[g] (+)= alpha * a[g] b[g] + bias, with a [m,k], b [k,n], c [m,n], bias [n] over the rows.
 // k = 0 gives the bias, or zero. Any of a, b, c may be f32 or bf16 (all f64 on reference);
-// c is never transposed. `precision` kBF16 lets the backend round a and b.
+// c is never transposed. Another `precision` than kF32 lets the backend round a and b.
 struct MatmulArgs {
   Matrix a, b, c;
   Tensor bias;

@@ -1,11 +1,12 @@
-// c[g] (+)= alpha * a[g] b[g] + bias: bf16 factors, or f32 ones that may be rounded, on our own kernels;
-// everything else in f32 through oneDNN.
+// c[g] (+)= alpha * a[g] b[g] + bias: int8 weights, bf16 factors, or f32 ones that may be rounded, on our
+// own kernels; everything else in f32 through oneDNN.
 #include <algorithm>
 
 #include "base/threads.h"
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/gemm_bf16.h"
+#include "kernels/cpu/gemm_int8.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/scratch.h"
 
@@ -34,7 +35,7 @@ bool in_bf16(const MatmulArgs& args) {
   if (args.a.tensor.dtype() == DType::kBF16 && args.b.tensor.dtype() == DType::kBF16) return true;
   constexpr int64_t kFewest = 4;
   const bool pays = Packs::may_keep(args.b) || (args.m >= kFewest && args.k >= kFewest);
-  return args.precision == Precision::kBF16 && pays;
+  return args.precision != Precision::kF32 && pays;
 }
 
 void matmul_bf16(const MatmulArgs& args) {
@@ -130,6 +131,8 @@ void matmul(Stream&, const MatmulArgs& args) {
   if (args.m == 0 || args.n == 0) return;
   if (args.k == 0) {
     args.c.tensor.dtype() == DType::kBF16 ? set_to_bias<bf16>(args) : set_to_bias<float>(args);
+  } else if (in_int8(args)) {
+    matmul_int8(args);
   } else if (in_bf16(args)) {
     matmul_bf16(args);
   } else {

@@ -21,7 +21,7 @@ class Pack {
 };
 
 struct PackKey {
-  enum class Layout : uint8_t { kF32, kBF16, kPanels };
+  enum class Layout : uint8_t { kF32, kBF16, kPanels, kInt8 };
 
   Layout layout;
   bool transposed;

@@ -163,7 +163,7 @@ void pack_whole(const Matrix& weight, int64_t n, int64_t k, float* to) {
 PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Scratch& spare) {
   PanelWeight panels = {.n = n, .k = k};
   const bool kept = Packs::may_keep(weight);
-  if (precision == Precision::kBF16 && bf16_kernel() != Bf16Kernel::kNone) {
+  if (precision != Precision::kF32 && bf16_kernel() != Bf16Kernel::kNone) {
     if (kept) {
       panels.rounded = packed_weight(weight, n, k);
     } else {

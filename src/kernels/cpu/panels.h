@@ -17,7 +17,7 @@ struct PanelWeight {
   int64_t panels() const { return (n + kPanel - 1) / kPanel; }
 };
 // From the copies its buffer keeps, brought up to date; from `spare` where none may be kept. Where the
-// machine has no kernel for them, bf16 products are done in f32.
+// machine has no kernel for them, bf16 products are done in f32; int8 ones are bf16 ones here.
 PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Scratch& spare);
 
 // Rows as a product by the weight reads them: where they are, or a copy of this thread's.

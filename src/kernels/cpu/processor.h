@@ -7,8 +7,11 @@ namespace fovea::cpu {
 #if defined(__x86_64__)
 inline const bool kHasAvx512Bf16 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");
+// AVX-512 with VNNI: four products of bytes at a time.
+inline const bool kHasAvx512Vnni = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
 #else
-inline constexpr bool kHasAvx512Bf16 = false;
+inline constexpr bool kHasAvx512Bf16 = false, kHasAvx512Vnni = false;
 #endif
 
 }  // namespace fovea::cpu
