@@ -89,6 +89,7 @@ TEST_P(Learning, Backwards) {
   r.data.valid = {folder.file("valid.tsv", backwards(500, 2))};
   const bool transformer = GetParam().architecture == "transformer";
   r.model.architecture = GetParam().architecture;
+  r.threads = 1;
   r.model.attention.score = "additive";
   r.model.dropout = 0;
   r.model.embedding = transformer ? 64 : 32;
