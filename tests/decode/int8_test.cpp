@@ -1,0 +1,69 @@
+// Decoding with weights of 8 bits: what it takes a word's log-probability to be is near what it is in f32.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "decode/scenes.h"
+#include "kernels/cpu/processor.h"
+#include "ops/ops.h"
+
+namespace fovea {
+namespace {
+
+constexpr int64_t kWords = 60;
+
+ModelConfig large_enough(ModelConfig config) {  // for products to be in int8
+  config.embedding = config.hidden = config.attention.depth = 32;
+  config.feed_forward = 64;
+  return config;
+}
+
+// How far the log-probabilities of decoded words are from what they are in f32: the root of the mean square.
+double error_in(Precision precision, const SmallModel& small) {
+  ParallelCorpus pairs = some_sources(kWords);
+  const auto found = [&] {
+    const PrecisionScope scope(precision);
+    return find_with(small, pairs, {.max_length = 12});
+  }();
+  for (const auto& hypotheses : found) pairs.target.append(hypotheses.front().words);
+  const std::vector<Scored> exact = score_with(small, pairs);
+  double squares = 0;
+  int64_t count = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Hypothesis& h = found[i].front();
+    for (size_t t = 0; t < h.log_probs.size(); ++t, ++count) {
+      squares += std::pow(h.log_probs[t] - exact[i].log_probs.at(t), 2);
+    }
+  }
+  return std::sqrt(squares / static_cast<double>(count));
+}
+
+class Int8DecodeTest : public ::testing::TestWithParam<Setup> {};
+
+// How much a model makes of an error is its own affair, and bf16 shows it. A value in bf16 is off by up to 1/512 of
+// itself, in int8 by up to 1/254 of the largest of its row: for values spread evenly four times as much, for bell
+// shapes, whose largest is three times the usual or more, up to three times that.
+TEST_P(Int8DecodeTest, LogProbabilitiesAreNearThoseInF32) {
+  if (!cpu::kHasAvx512Vnni || !cpu::kHasAvx512Bf16) GTEST_SKIP() << "this machine rounds to one of the two at most";
+  const SmallModel small(large_enough(GetParam().config), kWords, 3);
+  const double bf16_error = error_in(Precision::kBF16, small), int8_error = error_in(Precision::kInt8, small);
+  EXPECT_LT(int8_error, 12 * bf16_error);
+  EXPECT_GT(int8_error, bf16_error) << "nothing was rounded to int8";
+}
+
+// Where a choice hangs on the least difference (a hard selection, the edge of a predicted window), an error has no
+// bound that rounding could give.
+std::vector<Setup> smooth_setups() {
+  std::vector<Setup> all = setups();
+  std::erase_if(all, [](const Setup& setup) {
+    const ModelConfig& c = setup.config;
+    return c.attention.selection == "hard" || c.attention.scope == "local-p" || c.self_attention.scope == "local-p";
+  });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Int8DecodeTest, ::testing::ValuesIn(smooth_setups()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace fovea
