@@ -84,7 +84,9 @@ int run_worker(char** words) {
   set_thread_count(std::stoi(words[3]));
   const std::string way = words[2];
   const double before = bench::peak_memory_mb();
-  const Decoding decoding(words[1], way == "bf16" ? Precision::kBF16 : Precision::kF32);
+  const Decoding decoding(words[1], way == "int8"   ? Precision::kInt8
+                                    : way == "bf16" ? Precision::kBF16
+                                                    : Precision::kF32);
   bench::serve({.name = fmt::format("fovea {}", way),
                 .calls = {{"1", [&] { decoding.decode(0); }}, {"32", [&] { decoding.decode(1); }}},
                 .memory_before = before});
@@ -102,7 +104,10 @@ int main(int argc, char** argv) {
                      {"model", "contender", "batch", "ms", "tok/s", "ours / it", "peak MB"});
   for (const std::string name : bench::kModels) {
     if (name.find(options.filter) == std::string::npos) continue;
-    for (const Precision precision : {Precision::kF32, Precision::kBF16}) Decoding(name, precision).check(name);
+    for (const auto& [precision, way] :
+         {std::pair{Precision::kF32, "f32"}, {Precision::kBF16, "bf16"}, {Precision::kInt8, "int8"}}) {
+      Decoding(name, precision).check(name + " in " + way);
+    }
     const auto contenders = bench::start_contenders(options, name, "decode", threads);
     std::vector<bench::Worker*> workers;
     for (const auto& contender : contenders) workers.push_back(contender.get());

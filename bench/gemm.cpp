@@ -1,5 +1,5 @@
-// Our bf16 product (rounding of the left factor included) against oneDNN's f32 one, both with packed
-// weights: y [m,n] = x [m,k] weight^T. Answers are checked against sums in double before they are timed.
+// Our int8 and bf16 products (rounding of the left factor included) against oneDNN's f32 one, all with
+// packed weights: y [m,n] = x [m,k] weight^T. Answers are checked against sums in double before they are timed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,9 +61,11 @@ struct Problem {
 double checked(const Problem& problem, Precision precision, bool rounds) {
   problem.multiply(precision);
   const double own = problem.error(rounds);
-  if (!(own < 1e-5)) {
+  // 8 bits: values are off by up to 1/254 of the largest, and errors of a long sum cancel.
+  if (!(own < (precision == Precision::kInt8 ? 1e-2 : 1e-5))) {
+    constexpr const char* kNames[] = {"f32", "bf16", "int8"};
     bench::wrong(fmt::format("m {} n {} k {}: {} is off by {}", problem.m, problem.n, problem.k,
-                             precision == Precision::kBF16 ? "bf16" : "f32", own));
+                             kNames[static_cast<size_t>(precision)], own));
   }
   return problem.error(false);
 }
@@ -71,7 +73,7 @@ double checked(const Problem& problem, Precision precision, bool rounds) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bench::Options options = bench::parse(argc, argv, "bf16 products against f32 ones through oneDNN");
+  const bench::Options options = bench::parse(argc, argv, "int8 and bf16 products against f32 ones through oneDNN");
   const bool rounds = cpu::bf16_kernel() != cpu::Bf16Kernel::kNone;
   fmt::print("{}, bf16 kernel: {}\n", bench::processor_name(), cpu::name_of(cpu::bf16_kernel()));
 
@@ -82,9 +84,9 @@ int main(int argc, char** argv) {
   const std::vector<int> thread_counts =
       options.threads > 0 ? std::vector<int>{options.threads} : std::vector<int>{1, 2};
 
-  bench::Table table("products", {"threads", "m", "n", "k", "bf16 GF/s", "f32 GF/s", "speed-up", "spread %",
-                                  "bf16 error", "f32 error"});
-  bench::Table summary("speed-up of bf16", {"threads", "median m>=64", "least m>=32"});
+  bench::Table table("products", {"threads", "m", "n", "k", "int8 GF/s", "bf16 GF/s", "f32 GF/s", "int8 / bf16",
+                                  "bf16 / f32", "spread %", "int8 error", "bf16 error", "f32 error"});
+  bench::Table summary("speed-up of bf16 over f32", {"threads", "median m>=64", "least m>=32"});
   std::vector<std::vector<double>> high(thread_counts.size()), some(thread_counts.size());
   const Tensor results = empty({ms.back() * ns.back()}, DType::kF32, Device::cpu());
   for (const int64_t k : ks) {
@@ -96,11 +98,15 @@ int main(int argc, char** argv) {
           set_thread_count(thread_counts[t]);
           const double f32_error = checked(problem, Precision::kF32, false);
           const double bf16_error = checked(problem, Precision::kBF16, rounds);
+          const double int8_error = checked(problem, Precision::kInt8, false);
           const auto time = bench::measure(
-              options, {[&] { problem.multiply(Precision::kBF16); }, [&] { problem.multiply(Precision::kF32); }});
+              options, {[&] { problem.multiply(Precision::kBF16); }, [&] { problem.multiply(Precision::kF32); },
+                        [&] { problem.multiply(Precision::kInt8); }});
           const double flops = 2e-9 * static_cast<double>(m * n * k), gain = bench::ratio(time[1], time[0]);
-          table.add(thread_counts[t], m, n, k, flops / time[0].median, flops / time[1].median, gain,
-                    100 * std::max(bench::spread(time[0]), bench::spread(time[1])), bf16_error, f32_error);
+          table.add(thread_counts[t], m, n, k, flops / time[2].median, flops / time[0].median, flops / time[1].median,
+                    bench::ratio(time[0], time[2]), gain,
+                    100 * std::max({bench::spread(time[0]), bench::spread(time[1]), bench::spread(time[2])}),
+                    int8_error, bf16_error, f32_error);
           if (m >= 64) high[t].push_back(gain);
           if (m >= 32) some[t].push_back(gain);
         }

@@ -61,6 +61,7 @@ std::vector<std::unique_ptr<Worker>> start_contenders(const Options& options, co
     if (!worker->name().empty()) workers.push_back(std::move(worker));
   };
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  if (purpose == "decode") add({program, "--worker"}, {}, "int8");
   for (const char* way : {"bf16", "f32"}) add({program, "--worker"}, {}, way);
   const Peer torch = peer(options, "seq2seq.py");
   for (const char* way : {"f32", "bf16", "compiled"}) add(torch.command, torch.environment, way);

@@ -27,8 +27,8 @@ struct Seq2Seq {
 fovea::Tensor random_words(int64_t time, int64_t batch, uint64_t seed, fovea::Device device);
 fovea::Source random_source(int64_t batch, fovea::Device device = fovea::Device::cpu());
 
-// Ours in both precisions and PyTorch's in every way it has, each in a process of its own. `purpose` is what
-// the processes are told to do: train or decode.
+// Ours in every precision (int8 for decoding only) and PyTorch's in every way it has, each in a process of its
+// own. `purpose` is what the processes are told to do: train or decode.
 std::vector<std::unique_ptr<Worker>> start_contenders(const Options& options, const std::string& model,
                                                       const std::string& purpose, int threads);
 // Whether a contender is one of ours.
