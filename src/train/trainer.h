@@ -68,7 +68,7 @@ class Trainer {
   struct Progress {
     int64_t step = 0;
     double minutes = 0;
-    double best = 0, best_loss = 0;  // the loss decides between equal scores
+    double best = 0, best_loss = 0;       // the loss decides between equal scores
     int64_t validations = 0, waited = 0;  // waited: validations since the best
   };
 

@@ -28,6 +28,8 @@ std::vector<Lesson> lessons() {
     for (const ScoreEntry& score : scores()) {
       add(std::string(score.name), 99, [&score](Recipe& r) {
         r.model.attention.score = score.name;
+        // Dot products of many terms saturate the softmax unless they are scaled (Vaswani et al. 2017, section 3.2.1).
+        if (score.name == "dot") r.model.embedding = 32;
         // Scores that compare without a matrix between need queries and keys of one depth.
         const bool direct = score.name == "dot" || score.name == "scaled-dot" || score.name == "cosine";
         if (direct && r.model.architecture != "transformer") {
