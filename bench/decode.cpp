@@ -33,7 +33,7 @@ class Decoding {
     }
   }
 
-  // Always kLength words: an end mark before would make the two sides do different work.
+  // Always kLength steps: an end mark before the last would make the two sides do different work.
   std::vector<std::vector<Hypothesis>> decode(size_t which) const {
     const PrecisionScope scope(precision_);
     const Model* model = seq2seq_.model.get();
@@ -41,7 +41,8 @@ class Decoding {
     batches.end_source = false;
     batches.shuffle = false;
     SearchOptions options;
-    options.min_length = options.max_length = bench::kLength;
+    options.max_length = bench::kLength;
+    options.min_length = bench::kLength - 1;
     return search({&model, 1}, corpora_[which], batches, options, Device::cpu());
   }
 

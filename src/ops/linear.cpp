@@ -8,7 +8,10 @@ namespace {
 thread_local Precision current_precision = Precision::kF32;
 }
 
-Precision product_precision() { return current_precision; }
+Precision product_precision() {
+  const bool records = Tape::current() != nullptr;
+  return current_precision == Precision::kInt8 && records ? Precision::kBF16 : current_precision;
+}
 PrecisionScope::PrecisionScope(Precision precision) : before_(current_precision) { current_precision = precision; }
 PrecisionScope::~PrecisionScope() { current_precision = before_; }
 

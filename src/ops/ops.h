@@ -18,7 +18,8 @@ struct Transposes {
   bool a = false, b = false;
 };
 Var matmul(const Var& a, const Var& b, Transposes transposes = {});
-// What products on this thread round their factors to. f32 unless a scope says otherwise.
+// What products on this thread round their factors to. f32 unless a scope says otherwise; int8 is for decoding and
+// means bf16 while a tape records.
 Precision product_precision();
 class PrecisionScope {
  public:

@@ -119,5 +119,14 @@ TEST(OpErrors, DevicesThisBuildLacks) {
   EXPECT_ERROR(kernels(Device::cuda()), "kernels: expected a device this build has, got cuda:0");
 }
 
+TEST(Precision, Int8IsForDecodingAlone) {
+  const PrecisionScope scope(Precision::kInt8);
+  EXPECT_EQ(product_precision(), Precision::kInt8);
+  Tape tape(Device::cpu());
+  tape.reset();
+  const Recording recording(tape);
+  EXPECT_EQ(product_precision(), Precision::kBF16);
+}
+
 }  // namespace
 }  // namespace fovea
