@@ -1,6 +1,7 @@
 // Sparsemax (Martins & Astudillo 2016): y = max(0, x - tau), the projection of a row onto the simplex.
 // tau = (sum over the support - 1) / its size. The support is found without sorting (Michelot 1986): take all
-// that are above the largest - 1, and again those above the tau of what is left, until none falls out.
+// that are above the largest - 1, and again those above the tau of what is left, until none falls out. A score
+// within rounding of tau could fall out and come back without end, so only a support that shrinks goes on.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/sparsemax.cpp"
 #include "kernels/cpu/functions.h"
@@ -35,9 +36,9 @@ void sparsemax(const SparsemaxArgs& args) {
         store(load(row.scores + s, lanes) - largest, row.scores + s, lanes);
       });
       float tau = -1.0f;
-      for (float size = 0; true;) {
+      for (auto size = static_cast<float>(row.visible + 1); true;) {
         const Support support = support_above(tau, row.scores, row.visible);
-        if (support.size == size || support.size == 0) break;
+        if (support.size >= size || support.size == 0) break;
         size = support.size;
         tau = (support.sum - 1.0f) / size;
       }
