@@ -15,6 +15,7 @@
 #include "evaluate/edit.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
+#include "fovea/evaluate_alignment.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
 #include "text/lines.h"
@@ -32,6 +33,7 @@ struct EvaluateFlags {
   int threads = 0;
   TranslatorOptions translator;
   SearchOptions search;
+  AlignmentTest alignment;
 };
 
 // A test set: what was said, and what should have been.
@@ -128,7 +130,7 @@ double run_models(const EvaluateFlags& flags, TestSet& set) {
   output.commit();
   double total = 0;
   size_t tokens = 0;
-  for (const Scored& s : translator.score(set.sources, references)) {
+  for (const Hypothesis& s : translator.score(set.sources, references)) {
     total += s.log_probability;
     tokens += s.log_probs.size();
   }
@@ -144,8 +146,25 @@ void print_by_length(const EvaluateFlags& flags, const TestSet& set, std::span<c
   fmt::print("\n{}", by_length(set.segments, lengths, metrics).text());
 }
 
+// The alignment's own flags, and those it has in common with text.
+int evaluate_links(const EvaluateFlags& flags) {
+  AlignmentTest test = flags.alignment;
+  check(
+      !flags.hypotheses.empty() || (flags.models.size() == 1 && !flags.source.empty() && flags.references.size() == 1),
+      "evaluate: --alignment needs --hypotheses (alignments to measure), or one --model, --source and --references");
+  test.hypotheses = flags.hypotheses;
+  if (!flags.models.empty()) test.model = flags.models.front();
+  test.source = flags.source;
+  if (!flags.references.empty()) test.target = flags.references.front();
+  test.json = flags.json;
+  test.translator = flags.translator;
+  return evaluate_alignment(test);
+}
+
 int evaluate(const EvaluateFlags& flags) {
   if (flags.threads > 0) set_thread_count(flags.threads);
+  if (!flags.alignment.gold.empty()) return evaluate_links(flags);
+  check(!flags.references.empty(), "evaluate: expected --references, what the translations should be");
   check(flags.models.empty() != flags.hypotheses.empty(), "evaluate: expected either --hypotheses or --model, got {}",
         flags.models.empty() ? "neither" : "both");
   check(flags.models.empty() || !flags.source.empty(), "evaluate: --model needs --source to translate");
@@ -192,7 +211,6 @@ void add_evaluate(CLI::App& app, Run& run) {
       ->type_name("DIR");
   command
       ->add_option("-r,--references", flags->references, "What they should be; several files for several references.")
-      ->required()
       ->type_name("FILE");
   command->add_option("-s,--source", flags->source, "What was translated.")->type_name("FILE");
   command->add_option("-o,--output", flags->output, "With --model: where translations go.")->type_name("FILE");
@@ -204,6 +222,16 @@ void add_evaluate(CLI::App& app, Run& run) {
   command->add_flag("--lowercase", flags->lowercase, "Compare in lower case (bleu, chrf).");
   command->add_flag("--by-length", flags->by_length, "Print a table by length of the source, too.");
   command->add_flag("--join-sources", flags->several, "Lines with the same source are one, with several references.");
+  command
+      ->add_option(
+          "--alignment", flags->alignment.gold,
+          "Measure word alignments against these instead (0-0 1?2 ...; ? for possible): of --hypotheses, or of "
+          "each head of --model when it is made to write --references.")
+      ->type_name("GOLD");
+  command->add_option("--first", flags->alignment.first, "With --alignment: the number of the first word.")
+      ->check(CLI::IsMember({0, 1}));
+  command->add_flag("--store-best", flags->alignment.store_best,
+                    "With --alignment and --model: remember the best head in the model's config.json.");
   command->add_flag("--json", flags->json, "Print JSON.");
   command->add_option("--threads", flags->threads, "To compute with; 0 for all cores.")->check(CLI::NonNegativeNumber);
   add_flags(*command, flags->translator, "Running");

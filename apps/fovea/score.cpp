@@ -28,11 +28,11 @@ int score(const ScoreFlags& flags) {
   if (flags.threads > 0) set_thread_count(flags.threads);
   const ParallelLines lines = flags.target.empty() ? read_tsv(flags.source) : read_parallel(flags.source, flags.target);
   const Translator translator(flags.models, flags.translator, Device::cpu());
-  const std::vector<Scored> scores = translator.score(lines.source, lines.target);
+  const std::vector<Hypothesis> scores = translator.score(lines.source, lines.target);
   Output output(flags.output);
   double total = 0;
   size_t tokens = 0;
-  for (const Scored& s : scores) {
+  for (const Hypothesis& s : scores) {
     total += s.log_probability;
     tokens += s.log_probs.size();
     output.write(

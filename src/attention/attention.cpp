@@ -70,14 +70,6 @@ Attention::Attention(Parameters& parameters, const std::string& name, const Atte
   if (config.coverage) coverage_weight_ = &parameters.add(name + ".coverage", {1}, Initialiser::constant(0.0));
 }
 
-std::string Attention::mechanism() const {
-  std::string text = fmt::format("{}, {}, {}", config_.score, config_.scope, config_.selection);
-  if (config_.heads > 1) text += fmt::format(", {} heads", config_.heads);
-  if (config_.relative != "none") text += ", " + config_.relative;
-  if (config_.coverage) text += ", coverage";
-  return text;
-}
-
 Memory Attention::remember(const Var& states, const Tensor& lengths, int64_t position) const {
   Var keys = keys_ ? (*keys_)(states) : states;
   const Var values = values_ ? (*values_)(states) : states;
@@ -173,9 +165,9 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
     if (center_) {
       // p = (last position) sigmoid(v . tanh(W q)), a window of w to each side, sigma = w/2 (Luong, section 3.2)
       const Var share = sigmoid((*center_)(tanh((*center_hidden_)(q))));  // [T,B,H]
-      const Var center = share * last_positions(memory, query, share);
+      result.center = share * last_positions(memory, query, share);
       const auto width = static_cast<float>(config_.window);
-      weights = gaussian_window(weights, center, width / 2.0f, width);
+      weights = gaussian_window(weights, result.center, width / 2.0f, width);
       const Var total = affine(sum(weights, 3), 1.0f, 1e-20f);
       weights = weights / total.reshape({total.dim(0), total.dim(1), total.dim(2), 1});
     }

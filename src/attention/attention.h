@@ -30,6 +30,7 @@ struct AttentionQuery {
 struct AttentionResult {
   Var context;     // [T,B,depth of the values]
   Var weights;     // [B,H,T,S]; present if kept, or made on the way
+  Var center;      // local-p: where the windows stand, [T,B,H]
   Var coverage;    // with coverage: what the next step takes
   Var log_choice;  // hard selection while it learns by REINFORCE: the log-probability of what was chosen, [B,H,T]
   Var entropy;     // ... and how open the choice was, [B,H,T]
@@ -49,7 +50,6 @@ class Attention {
 
   int64_t context_depth() const { return context_depth_; }
   const AttentionConfig& config() const { return config_; }
-  std::string mechanism() const;  // "additive, global, soft" for people
 
  private:
   Var scores(const Memory& memory, const AttentionQuery& query, const Var& q) const;

@@ -23,6 +23,7 @@ struct AttentionConfig {
   double entropy_bonus = 0.01;
 
   void describe(Fields& fields);
+  std::string mechanism() const;  // "additive, global, soft", for people
 };
 
 }  // namespace fovea

@@ -41,6 +41,7 @@ struct RecordedAttention {
   std::vector<float> weights;  // [layer, head, row, column]; a cell that was masked is NaN: absent, not zero
   int64_t window = 0;          // local scopes: cells further than this from the centre are absent
   std::vector<float> centers;  // ... and the centres, [layer, head, row], in columns
+  int64_t best_layer = 0, best_head = 0;  // the head that aligned words best when that was measured, from 1
 
   const float* row(int64_t layer, int64_t head, int64_t t) const {
     return weights.data() + ((layer * heads + head) * rows + t) * columns;

@@ -191,6 +191,14 @@ const ScoreEntry& find_score(std::string_view name) {
   fail("attention.score: expected one of {}, got {}", fmt::join(names_of(scores()), ", "), name);
 }
 
+std::string AttentionConfig::mechanism() const {
+  std::string text = fmt::format("{}, {}, {}", score, scope, selection);
+  if (heads > 1) text += fmt::format(", {} heads", heads);
+  if (relative != "none") text += ", " + relative;
+  if (coverage) text += ", coverage";
+  return text;
+}
+
 void AttentionConfig::describe(Fields& f) {
   f.add("score", score, "How a query and a key are compared.").choices(names_of(scores()));
   f.add("scope", scope, "Which positions a query may see.").choices(names_of(scopes()));

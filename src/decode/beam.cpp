@@ -37,6 +37,11 @@ void Beam::offer(int64_t k, int32_t word, float log_prob) {
                          node(k).total + static_cast<double>(log_prob)});
 }
 
+void Beam::note(int64_t k, std::vector<NextWord> likeliest) {
+  likeliest_.resize(static_cast<size_t>(steps_ + 1) * live_.size());
+  likeliest_[static_cast<size_t>(steps_) * live_.size() + static_cast<size_t>(k)] = std::move(likeliest);
+}
+
 void Beam::advance() {
   const std::vector<int32_t> before = live_;
   ++steps_;
@@ -140,7 +145,11 @@ std::vector<Hypothesis> Beam::hypotheses() const {
     h.log_probability = nodes_[static_cast<size_t>(e.node)].total;
     h.score = e.score;
     h.ended = e.ended;
-    if (options_.keep_weights) h.weights = looks_->along(beams_along(e.node));
+    const std::vector<int32_t> beams = beams_along(e.node);
+    if (options_.keep_weights) h.weights = looks_->along(beams);
+    for (size_t t = 0; options_.alternatives > 0 && t < beams.size(); ++t) {
+      h.alternatives.push_back(likeliest_[t * live_.size() + static_cast<size_t>(beams[t])]);
+    }
   }
   return best;
 }

@@ -26,8 +26,10 @@ class Beam {
   // The words that may not come next in beam k: never more than so many.
   const std::vector<int32_t>& banned(int64_t k);
 
-  // One step: what every live beam saw, if that is kept; the words it may go on with; then on.
+  // One step: what every live beam saw, if that is kept; the likeliest words, if they are asked for; the words it
+  // may go on with; then on.
   Looks* looks() { return looks_ ? &*looks_ : nullptr; }
+  void note(int64_t k, std::vector<NextWord> likeliest);
   void offer(int64_t k, int32_t word, float log_prob);
   void advance();
 
@@ -62,6 +64,7 @@ class Beam {
   std::vector<int32_t> live_, banned_;
   std::vector<Ended> ended_;
   std::optional<Looks> looks_;
+  std::vector<std::vector<NextWord>> likeliest_;  // [steps,K]
 };
 
 }  // namespace fovea

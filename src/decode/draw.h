@@ -7,11 +7,6 @@
 
 namespace fovea {
 
-struct NextWord {
-  int32_t word;
-  float log_prob;
-};
-
 // Draws in proportion to p^(1/temperature), from the likeliest that have `top_p` of it. `lot` lies in [0,1).
 // Reorders the choices, of which there is at least one.
 NextWord draw(std::vector<NextWord>& choices, const SearchOptions& options, double lot);

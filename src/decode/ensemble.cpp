@@ -45,6 +45,16 @@ Choices::Choices(const Scores& scores, int64_t count) : count_(std::min(count, s
   }
 }
 
+std::vector<NextWord> Choices::likeliest(int64_t row, int64_t count) const {
+  std::vector<NextWord> words;
+  for (int64_t i = 0; i < count_; ++i) words.push_back({word(row, i), log_prob(row, i)});
+  const auto kept = words.begin() + std::min(count, count_);
+  std::partial_sort(words.begin(), kept, words.end(),
+                    [](const NextWord& a, const NextWord& b) { return a.log_prob > b.log_prob; });
+  words.erase(kept, words.end());
+  return words;
+}
+
 Ensemble::Ensemble(std::span<const Model* const> models, const Source& source, const DecodeOptions& options) {
   for (const Model* model : models) decoders_.push_back(model->decode(source, options));
 }

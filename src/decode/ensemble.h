@@ -31,6 +31,7 @@ class Choices {
     const float score = values_[static_cast<size_t>(row * count_ + i)];
     return lse_.empty() ? score : score - lse_[static_cast<size_t>(row)];
   }
+  std::vector<NextWord> likeliest(int64_t row, int64_t count) const;  // so many at most, likeliest first
 
  private:
   int64_t count_;

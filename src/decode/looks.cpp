@@ -7,18 +7,30 @@ namespace fovea {
 void bring_to_host(std::span<const TakenWeights> taken, int64_t model, std::vector<HostWeights>& to) {
   for (const TakenWeights& t : taken) {
     const Tensor f32 = cast(t.weights, DType::kF32).value();
-    to.push_back({t.kind, t.layer, model, f32.shape(), to_host<float>(f32)});
+    HostWeights& host = to.emplace_back(HostWeights{t.kind, t.layer, model, f32.shape(), to_host<float>(f32), {}});
+    if (!t.center) continue;
+    const std::vector<float> centers = to_host<float>(cast(t.center, DType::kF32).value());
+    const int64_t steps = t.center.dim(0), rows = t.center.dim(1) * t.center.dim(2);  // [T,B,H] -> [B,H,T]
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t step = 0; step < steps; ++step)
+        host.centers.push_back(centers[static_cast<size_t>(step * rows + i)]);
+    }
   }
 }
 
 HypothesisWeights cut(const HostWeights& weights, int64_t sentence, int64_t rows, int64_t columns) {
   const int64_t heads = weights.shape[1], steps = weights.shape[2], width = weights.shape[3];
-  HypothesisWeights result{weights.kind, weights.layer, heads, rows, columns, {}, weights.model};
+  HypothesisWeights result{weights.kind, weights.layer, heads, rows, columns, {}, weights.model, {}};
   result.weights.reserve(static_cast<size_t>(heads * rows * columns));
   for (int64_t h = 0; h < heads; ++h) {
+    const int64_t first = (sentence * heads + h) * steps;
     for (int64_t t = 0; t < rows; ++t) {
-      const float* row = weights.weights.data() + ((sentence * heads + h) * steps + t) * width;
+      const float* row = weights.weights.data() + (first + t) * width;
       result.weights.insert(result.weights.end(), row, row + columns);
+    }
+    if (!weights.centers.empty()) {
+      const float* centers = weights.centers.data() + first;
+      result.centers.insert(result.centers.end(), centers, centers + rows);
     }
   }
   return result;
@@ -33,7 +45,7 @@ void Looks::take(std::span<const HostWeights> step, int64_t sentence, int64_t ba
       continue;
     }
     const int64_t heads = w.shape[1], width = w.shape[3];
-    const Taken taken{w.kind, w.layer, w.model, heads};
+    const Taken taken{w.kind, w.layer, w.model, heads, !w.centers.empty()};
     if (first) taken_.push_back(taken);
     const int64_t count = columns(taken, steps_.size() - 1);
     for (int64_t k = 0; k < beams_; ++k) {
@@ -44,6 +56,7 @@ void Looks::take(std::span<const HostWeights> step, int64_t sentence, int64_t ba
                                                                  : (k * batch + sentence) * heads + h;
         const float* from = w.weights.data() + row * width;
         kept.insert(kept.end(), from, from + count);
+        if (taken.centered) kept.push_back(w.centers[static_cast<size_t>(row)]);
       }
     }
   }
@@ -52,7 +65,7 @@ void Looks::take(std::span<const HostWeights> step, int64_t sentence, int64_t ba
 template <class Visit> void Looks::each(size_t step, int64_t beam, Visit&& visit) const {
   const float* at = steps_[step].data();
   for (const Taken& taken : taken_) {
-    const int64_t one = taken.heads * columns(taken, step);
+    const int64_t one = taken.heads * stride(taken, step);
     visit(taken, at + beam * one);
     at += beams_ * one;
   }
@@ -65,14 +78,16 @@ std::vector<HypothesisWeights> Looks::along(std::span<const int32_t> beams) cons
   for (const Taken& taken : taken_) {
     const int64_t width = taken.kind == TakenWeights::Kind::kCross ? source_length_ : rows;
     const auto count = static_cast<size_t>(taken.heads * rows * width);
-    all.push_back({taken.kind, taken.layer, taken.heads, rows, width, std::vector<float>(count), taken.model});
+    all.push_back({taken.kind, taken.layer, taken.heads, rows, width, std::vector<float>(count), taken.model, {}});
+    if (taken.centered) all.back().centers.resize(static_cast<size_t>(taken.heads * rows));
   }
   for (int64_t t = 0; t < rows; ++t) {
     HypothesisWeights* to = all.data() + before;
     each(static_cast<size_t>(t), beams[static_cast<size_t>(t)], [&](const Taken& taken, const float* from) {
       const int64_t count = columns(taken, static_cast<size_t>(t));
-      for (int64_t h = 0; h < taken.heads; ++h) {
-        std::copy_n(from + h * count, count, to->weights.data() + (h * rows + t) * to->columns);
+      for (int64_t h = 0; h < taken.heads; ++h, from += stride(taken, static_cast<size_t>(t))) {
+        std::copy_n(from, count, to->weights.data() + (h * rows + t) * to->columns);
+        if (taken.centered) to->centers[static_cast<size_t>(h * rows + t)] = from[count];
       }
       ++to;
     });
@@ -94,6 +109,7 @@ std::vector<double> Looks::coverage(std::span<const int32_t> beams) const {
       if (taken.kind != TakenWeights::Kind::kCross) return;
       for (int64_t h = 0; h < taken.heads; ++h) {
         for (double& s : sum) s += static_cast<double>(*from++) / heads;
+        if (taken.centered) ++from;
       }
     });
   }

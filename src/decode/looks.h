@@ -15,6 +15,7 @@ struct HostWeights {
   int64_t layer, model;
   Shape shape;  // [B,H,T,S]; in a step T counts the beams, and self attention has [K*B,H,1,t+1]
   std::vector<float> weights;
+  std::vector<float> centers;  // local-p: [B,H,T]
 };
 void bring_to_host(std::span<const TakenWeights> taken, int64_t model, std::vector<HostWeights>& to);
 
@@ -36,16 +37,18 @@ class Looks {
   struct Taken {
     TakenWeights::Kind kind;
     int64_t layer, model, heads;
+    bool centered;  // a row is followed by where its window stands
   };
   int64_t columns(const Taken& taken, size_t step) const {
     return taken.kind == TakenWeights::Kind::kCross ? source_length_ : static_cast<int64_t>(step) + 1;
   }
-  // Calls visit(attention, its rows [H,columns] of that step and beam).
+  int64_t stride(const Taken& taken, size_t step) const { return columns(taken, step) + (taken.centered ? 1 : 0); }
+  // Calls visit(attention, its rows [H,stride] of that step and beam).
   template <class Visit> void each(size_t step, int64_t beam, Visit&& visit) const;
 
   int64_t source_length_, beams_;
   std::vector<Taken> taken_;
-  std::vector<std::vector<float>> steps_;  // for each step: attention by attention, [K,H,columns]
+  std::vector<std::vector<float>> steps_;  // for each step: attention by attention, [K,H,stride]
   std::vector<HypothesisWeights> encoder_;
 };
 

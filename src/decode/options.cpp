@@ -35,7 +35,6 @@ void SearchOptions::describe(Fields& f) {
       .at_least(0)
       .at_most(1);
   f.add("seed", seed, "sample: of the random numbers.").at_least(0);
-  f.add("keep_weights", keep_weights, "Return what every word looked at.");
 }
 
 void check_options(const SearchOptions& options) {

@@ -1,4 +1,6 @@
 // Forced decoding: each target at once, its words' log-probabilities and, if wanted, what they looked at.
+#include <optional>
+
 #include "decode/ensemble.h"
 #include "decode/search.h"
 
@@ -7,32 +9,38 @@ namespace fovea {
 namespace {
 
 // log p of the targets, [T,B].
-std::vector<float> target_log_probs(std::span<const Var> logits, const Tensor& targets) {
-  const Scores scores = vote(logits);
+std::vector<float> target_log_probs(const Scores& scores, const Tensor& targets) {
   const Tensor loss = cross_entropy(scores.scores, targets.reshape({targets.size()})).value();
   std::vector<float> log_probs = to_host<float>(cast(loss, DType::kF32).value());
   for (float& x : log_probs) x = -x;
   return log_probs;
 }
 
-void score_batch(std::span<const Model* const> models, const Batch& batch, bool keep_weights,
-                 std::vector<Scored>& scored) {
+void score_batch(std::span<const Model* const> models, const Batch& batch, const ScoreOptions& options,
+                 std::vector<Hypothesis>& scored) {
   std::vector<Var> logits;
   std::vector<HostWeights> weights;
   for (size_t m = 0; m < models.size(); ++m) {
-    const Forced forced = models[m]->force({batch.source, batch.source_lengths}, batch.target_in, keep_weights);
+    const Forced forced = models[m]->force({batch.source, batch.source_lengths}, batch.target_in, options.keep_weights);
     logits.push_back(forced.logits);
     bring_to_host(forced.weights, static_cast<int64_t>(m), weights);
   }
-  const std::vector<float> log_probs = target_log_probs(logits, batch.target_out);
+  const Scores scores = vote(logits);
+  const std::vector<float> log_probs = target_log_probs(scores, batch.target_out);
+  std::optional<Choices> choices;
+  if (options.alternatives > 0) choices.emplace(scores, options.alternatives);
   const std::vector<int32_t> sources = to_host<int32_t>(batch.source_lengths),
                              targets = to_host<int32_t>(batch.target_lengths);
   for (size_t b = 0; b < batch.rows.size(); ++b) {
-    Scored& one = scored[static_cast<size_t>(batch.rows[b])];
+    Hypothesis& one = scored[static_cast<size_t>(batch.rows[b])];
     for (int32_t t = 0; t < targets[b]; ++t) {
-      one.log_probs.push_back(log_probs[static_cast<size_t>(t) * batch.rows.size() + b]);
+      const size_t row = static_cast<size_t>(t) * batch.rows.size() + b;
+      one.log_probs.push_back(log_probs[row]);
       one.log_probability += static_cast<double>(one.log_probs.back());
+      if (choices) one.alternatives.push_back(choices->likeliest(static_cast<int64_t>(row), options.alternatives));
     }
+    one.score = one.log_probability;
+    one.ended = true;
     for (const HostWeights& w : weights) {
       const int64_t source = sources[b], target = targets[b];
       const bool encoder = w.kind == TakenWeights::Kind::kEncoderSelf;
@@ -45,21 +53,29 @@ void score_batch(std::span<const Model* const> models, const Batch& batch, bool 
 
 }  // namespace
 
-std::vector<Scored> score(std::span<const Model* const> models, const ParallelCorpus& pairs,
-                          const BatchOptions& batches, bool keep_weights, Device device) {
+std::vector<Hypothesis> score(std::span<const Model* const> models, const ParallelCorpus& pairs,
+                              const BatchOptions& batches, const ScoreOptions& options, Device device,
+                              const std::function<void(int64_t)>& done) {
   check(!models.empty(), "score: expected a model, got none");
-  std::vector<Scored> scored(static_cast<size_t>(pairs.size()));
+  std::vector<Hypothesis> scored(static_cast<size_t>(pairs.size()));
   if (scored.empty()) return scored;
   check(pairs.has_target(), "score: expected targets, got sources alone");
   BatchOptions in_order = batches;
   in_order.shuffle = false;
   Batcher batcher(pairs, in_order);
   Arena arena(device);
+  int64_t finished = 0;
   for (int64_t i = 0; i < batcher.batches(); ++i) {
     const Batch batch = batcher.next(device);
     arena.rewind();
     const ArenaScope scope(&arena);
-    score_batch(models, batch, keep_weights, scored);
+    score_batch(models, batch, options, scored);
+    finished += std::ssize(batch.rows);
+    if (done) done(finished);
+  }
+  for (size_t i = 0; i < scored.size(); ++i) {
+    const auto target = pairs.target[static_cast<int64_t>(i)];
+    scored[i].words.assign(target.begin(), target.end());
   }
   return scored;
 }

@@ -90,7 +90,9 @@ class BatchSearch {
       if (sentence.done()) continue;
       if (sentence.looks() != nullptr) sentence.looks()->take(weights, b, batch());
       for (int64_t k = 0; k < beams_; ++k) {
-        if (sentence.live(k)) offer(sentence, k, choices, k * batch() + b);
+        if (!sentence.live(k)) continue;
+        if (options_.alternatives > 0) sentence.note(k, choices.likeliest(k * batch() + b, options_.alternatives));
+        offer(sentence, k, choices, k * batch() + b);
       }
       sentence.advance();
     }
@@ -107,7 +109,8 @@ class BatchSearch {
         if (!at(b).done() && at(b).live(k)) most = std::max(most, at(b).banned(k).size());
       }
     }
-    return (options_.sample ? options_.top_k : beams_ + 1) + static_cast<int64_t>(most);
+    const int64_t needed = (options_.sample ? options_.top_k : beams_ + 1) + static_cast<int64_t>(most);
+    return std::max(needed, options_.alternatives);
   }
 
   void offer(Beam& sentence, int64_t k, const Choices& choices, int64_t row) {

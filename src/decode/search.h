@@ -26,6 +26,8 @@ struct SearchOptions {
   int64_t top_k = 0;
   double top_p = 1;
   int64_t seed = 1;
+  // What a hypothesis brings along; no settings of a search.
+  int64_t alternatives = 0;
   bool keep_weights = false;
 
   void describe(Fields& fields);
@@ -37,6 +39,12 @@ struct HypothesisWeights {
   int64_t layer, heads, rows, columns;
   std::vector<float> weights;  // [H,rows,columns]; decoder self attention: row t has t+1 columns, then zeros
   int64_t model = 0;           // of an ensemble
+  std::vector<float> centers;  // local-p: where the windows stand, [H,rows]
+};
+
+struct NextWord {
+  int32_t word;
+  float log_prob;
 };
 
 struct Hypothesis {
@@ -45,7 +53,8 @@ struct Hypothesis {
   double log_probability = 0;    // their sum
   double score = 0;              // log p / ((5+n)/6)^alpha + beta sum_s log(min(sum_t a_ts, 1)) (Wu et al. 2016)
   bool ended = false;            // by itself, not at the limit of its length
-  std::vector<HypothesisWeights> weights;  // a row for each of log_probs; encoder self attention: of the source
+  std::vector<std::vector<NextWord>> alternatives;  // for each of log_probs the likeliest words, if asked for
+  std::vector<HypothesisWeights> weights;           // a row for each of log_probs; encoder self: of the source
 };
 
 // The hypotheses of each sentence, best first: those that ended, then those cut at the limit, each by score.
@@ -62,14 +71,14 @@ std::vector<std::vector<Hypothesis>> search(std::span<const Model* const> models
                                             const BatchOptions& batches, const SearchOptions& options, Device device,
                                             const std::function<void(int64_t)>& done = {});
 
-struct Scored {
-  std::vector<float> log_probs;  // of the target's words and of kEnd
-  double log_probability = 0;
-  std::vector<HypothesisWeights> weights;
+struct ScoreOptions {
+  bool keep_weights = false;
+  int64_t alternatives = 0;
 };
 
-// What the models give to the corpus's own targets, pair by pair.
-std::vector<Scored> score(std::span<const Model* const> models, const ParallelCorpus& pairs,
-                          const BatchOptions& batches, bool keep_weights, Device device);
+// What the models give to the corpus's own targets, pair by pair: hypotheses that end, with log p for their score.
+std::vector<Hypothesis> score(std::span<const Model* const> models, const ParallelCorpus& pairs,
+                              const BatchOptions& batches, const ScoreOptions& options, Device device,
+                              const std::function<void(int64_t)>& done = {});
 
 }  // namespace fovea

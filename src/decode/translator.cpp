@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "decode/record.h"
 #include "ops/ops.h"
 
 namespace fovea {
@@ -99,8 +100,8 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
   return translations;
 }
 
-std::vector<Scored> Translator::score(std::span<const std::string> sources,
-                                      std::span<const std::string> targets) const {
+std::vector<Hypothesis> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
+                                          const ScoreOptions& options, const std::function<void(int64_t)>& done) const {
   check(sources.size() == targets.size(), "score: expected as many targets as sources ({}), got {}", sources.size(),
         targets.size());
   const PrecisionScope precision(precision_);
@@ -110,7 +111,11 @@ std::vector<Scored> Translator::score(std::span<const std::string> sources,
     corpus.target.append(model().target->encode(targets[i]));
     corpus.lines.push_back(static_cast<int64_t>(i));
   }
-  return fovea::score(parts_, corpus, batches_, false, device_);
+  return fovea::score(parts_, corpus, batches_, options, device_, done);
+}
+
+AttentionRecord Translator::record(const std::string& line, const Hypothesis& hypothesis) const {
+  return make_record(model(), line, hypothesis, most_source());
 }
 
 }  // namespace fovea

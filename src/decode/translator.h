@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/record.h"
 #include "decode/search.h"
 #include "store/model_folder.h"
 
@@ -40,7 +41,11 @@ class Translator {
   std::vector<Translation> translate(std::span<const std::string> lines, const SearchOptions& search,
                                      const std::function<void(int64_t)>& done = {}) const;
   // What the models give to known targets; both sides have as many lines.
-  std::vector<Scored> score(std::span<const std::string> sources, std::span<const std::string> targets) const;
+  std::vector<Hypothesis> score(std::span<const std::string> sources, std::span<const std::string> targets,
+                                const ScoreOptions& options = {}, const std::function<void(int64_t)>& done = {}) const;
+  // What a hypothesis for the line looked at, if it was asked to keep that; the caller fills in what it alone knows:
+  // line, rank, search.
+  AttentionRecord record(const std::string& line, const Hypothesis& hypothesis) const;
 
   int64_t most_source() const;  // tokens of a line that are read
   const LoadedModel& model() const { return models_.front(); }

@@ -49,7 +49,7 @@ class Luong final : public RecurrentModel {
       result.log_choice = time_major(attended.log_choice);
       result.entropy = time_major(attended.entropy);
     }
-    if (keep_weights) result.weights.push_back({TakenWeights::Kind::kCross, 0, attended.weights});
+    if (keep_weights) result.weights.push_back({TakenWeights::Kind::kCross, 0, attended.weights, attended.center});
     return attentional(states, attended.context);
   }
   Var read(const Var& features, const Var&) const override { return out_(features); }

@@ -25,6 +25,7 @@ struct TakenWeights {
   Kind kind;
   int64_t layer;
   Var weights;  // [B,H,T,S]; in a step of decoding T counts the beams
+  Var center;   // local-p: where the windows stand, [T,B,H]
 };
 
 // What came of a given target.

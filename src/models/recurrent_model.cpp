@@ -10,7 +10,11 @@ Var StepAttention::attend(const Var& query) {
                                                          .coverage = coverage_,
                                                          .keep_weights = keep_weights_});
   last_weights_ = result.weights;
-  if (gathers_ && keep_weights_) weights_.push_back(result.weights);
+  last_center_ = result.center;
+  if (gathers_ && keep_weights_) {
+    weights_.push_back(result.weights);
+    if (result.center) centers_.push_back(result.center);
+  }
   if (gathers_ && result.log_choice) {
     // [B,H,1] -> [B]
     log_choices_.push_back(sum(result.log_choice, 1).reshape({batch}));
@@ -58,7 +62,8 @@ Forced StepAttention::taken() const {
   }
   if (!coverage_losses_.empty()) result.coverage_loss = stack(coverage_losses_);
   if (!weights_.empty()) {
-    result.weights.push_back({TakenWeights::Kind::kCross, 0, concat(weights_, 2)});
+    const Var centers = centers_.empty() ? Var() : concat(centers_, 0);
+    result.weights.push_back({TakenWeights::Kind::kCross, 0, concat(weights_, 2), centers});
   }
   return result;
 }
@@ -124,8 +129,8 @@ class RecurrentDecoder : public Decoder {
   }
 
   std::vector<TakenWeights> weights() const override {
-    if (!attention_.last_weights()) return {};
-    return {{TakenWeights::Kind::kCross, 0, attention_.last_weights()}};
+    const TakenWeights last = attention_.last();
+    return last.weights ? std::vector{last} : std::vector<TakenWeights>();
   }
 
  private:

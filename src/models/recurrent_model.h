@@ -27,15 +27,16 @@ class StepAttention {
 
   // Of the steps gathered: what a forced target's result holds besides its logits.
   Forced taken() const;
-  const Var& last_weights() const { return last_weights_; }  // [B,H,K,S]
+  // Of the last step; no weights where none were made.
+  TakenWeights last() const { return {TakenWeights::Kind::kCross, 0, last_weights_, last_center_}; }
 
  private:
   const Attention* attention_ = nullptr;
   Memory memory_;
   int64_t beams_ = 1, position_ = 0;
   bool keep_weights_ = false, gathers_ = false;
-  Var coverage_, last_weights_;
-  std::vector<Var> weights_, log_choices_, entropies_, coverage_losses_;
+  Var coverage_, last_weights_, last_center_;
+  std::vector<Var> weights_, centers_, log_choices_, entropies_, coverage_losses_;
 };
 
 struct RecurrentState {

@@ -161,7 +161,7 @@ class Transformer final : public Model {
   friend class TransformerDecoder;
 
   static Var taken(const AttentionResult& attended, TakenWeights::Kind kind, size_t layer, bool keep, Forced& result) {
-    if (keep) result.weights.push_back({kind, static_cast<int64_t>(layer), attended.weights});
+    if (keep) result.weights.push_back({kind, static_cast<int64_t>(layer), attended.weights, attended.center});
     if (attended.log_choice) {
       result.log_choice =
           result.log_choice ? result.log_choice + time_major(attended.log_choice) : time_major(attended.log_choice);
@@ -177,7 +177,9 @@ class Transformer final : public Model {
       x = layer.around_self(x, [&](const Var& y) {
         const AttentionResult attended =
             layer.self(layer.self.remember(y, source.lengths), {.query = y, .keep_weights = weights != nullptr});
-        if (weights) weights->push_back({TakenWeights::Kind::kEncoderSelf, static_cast<int64_t>(i), attended.weights});
+        if (weights)
+          weights->push_back(
+              {TakenWeights::Kind::kEncoderSelf, static_cast<int64_t>(i), attended.weights, attended.center});
         return attended.context;
       });
       x = layer.around_forward(x, layer.forward);
@@ -281,7 +283,8 @@ class TransformerDecoder final : public Decoder {
     }
   }
   Var keep(const AttentionResult& attended, TakenWeights::Kind kind, size_t layer) {
-    if (options_.keep_weights) weights_.push_back({kind, static_cast<int64_t>(layer), attended.weights});
+    if (options_.keep_weights)
+      weights_.push_back({kind, static_cast<int64_t>(layer), attended.weights, attended.center});
     return attended.context;
   }
 

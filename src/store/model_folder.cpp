@@ -31,6 +31,9 @@ void FolderConfig::describe(Fields& f) {
   f.add("target_words", target_words, "Pieces of the target vocabulary.").at_least(4);
   f.add("end_source", end_source, "Whether the source ends with the end mark.");
   f.add("reverse_source", reverse_source, "Whether the source is read backwards.");
+  f.add("best_layer", best_layer, "The layer whose head below aligns words best, from 1; 0 when not measured.")
+      .at_least(0);
+  f.add("best_head", best_head, "That head.").at_least(0);
   f.section("model", model);
 }
 
@@ -59,13 +62,17 @@ LoadedModel load_model(const std::string& folder, Device device) {
   return loaded;
 }
 
+void save_config(const std::string& folder, const FolderConfig& config) {
+  FolderConfig copy = config;
+  write_file_atomically(config_path(folder), fields_to_json(fields_of(copy)));
+}
+
 void save_model_description(const std::string& folder, const FolderConfig& config, const Vocabulary& source,
                             const Vocabulary& target) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   check(!code, "{}: cannot make the folder: {}", folder, code.message());
-  FolderConfig copy = config;
-  write_file_atomically(config_path(folder), fields_to_json(fields_of(copy)));
+  save_config(folder, config);
   save_vocabulary(source, folder, "source");
   save_vocabulary(target, folder, "target");
 }

@@ -17,6 +17,7 @@ struct FolderConfig {
   int64_t format = 1;
   int64_t source_words = 0, target_words = 0;  // of the vocabularies
   bool end_source = true, reverse_source = false;
+  int64_t best_layer = 0, best_head = 0;  // of the cross attention: that which aligned words best, from 1; 0: not known
   ModelConfig model;
 
   void describe(Fields& fields);
@@ -34,6 +35,7 @@ struct LoadedModel {
 // Error that names the file at fault.
 LoadedModel load_model(const std::string& folder, Device device);
 
+void save_config(const std::string& folder, const FolderConfig& config);
 // Everything but the weights. The folder is made if it is not there.
 void save_model_description(const std::string& folder, const FolderConfig& config, const Vocabulary& source,
                             const Vocabulary& target);

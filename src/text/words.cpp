@@ -1,5 +1,7 @@
 #include "text/words.h"
 
+#include <algorithm>
+
 #include "text/utf8.h"
 
 namespace fovea {
@@ -29,6 +31,22 @@ void mark_words(std::string_view text, std::vector<Token>& tokens) {
     const bool continues = i > 0 && tokens[i - 1].begin == token.begin && !is_silent(tokens[i - 1].id);
     token.starts_word = i == 0 || is_silent(token.id) || (!continues && word_begins_at(text, token.begin));
   }
+}
+
+std::vector<int64_t> space_words(std::string_view text, std::span<const size_t> bytes) {
+  std::vector<size_t> begins;  // of the words
+  bool after_space = true;
+  for (const auto& [value, begin, end] : code_points(text)) {
+    const bool space = is_space(value);
+    if (after_space && !space) begins.push_back(begin);
+    after_space = space;
+  }
+  std::vector<int64_t> words;
+  for (const size_t byte : bytes) {
+    const auto next = std::upper_bound(begins.begin(), begins.end(), byte);
+    words.push_back(std::max<int64_t>(0, next - begins.begin() - 1));
+  }
+  return words;
 }
 
 }  // namespace fovea

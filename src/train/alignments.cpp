@@ -1,40 +1,17 @@
 #include "train/alignments.h"
 
-#include <charconv>
-
 #include "base/error.h"
+#include "text/words.h"
 
 namespace fovea {
 
 namespace {
 
-// The word, by white space, that each piece lies in.
-std::vector<int32_t> words_of_pieces(const std::string& text, const std::vector<Token>& tokens) {
-  std::vector<int32_t> word_at(text.size() + 1, 0);
-  int32_t word = -1;
-  bool space = true;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool here = text[i] == ' ' || text[i] == '\t';
-    if (space && !here) ++word;
-    space = here;
-    word_at[i] = std::max(word, 0);
-  }
-  word_at[text.size()] = std::max(word, 0);
-  std::vector<int32_t> words;
-  for (const Token& token : tokens) words.push_back(word_at[token.begin]);
-  return words;
-}
-
-std::pair<int32_t, int32_t> parse_link(std::string_view text, const std::string& place) {
-  int32_t source = -1, target = -1;
-  const auto first = std::from_chars(text.data(), text.data() + text.size(), source);
-  bool ok = first.ec == std::errc() && first.ptr != text.data() + text.size() && *first.ptr == '-';
-  if (ok) {
-    const auto second = std::from_chars(first.ptr + 1, text.data() + text.size(), target);
-    ok = second.ec == std::errc() && second.ptr == text.data() + text.size() && source >= 0 && target >= 0;
-  }
-  check(ok, "{}: expected links like 0-0 1-2, got \"{}\"", place, text);
-  return {source, target};
+// The word that each piece lies in.
+std::vector<int64_t> words_of_pieces(const std::string& text, const Vocabulary& vocabulary) {
+  std::vector<size_t> begins;
+  for (const Token& token : vocabulary.tokenise(text)) begins.push_back(token.begin);
+  return space_words(text, begins);
 }
 
 }  // namespace
@@ -48,24 +25,16 @@ Alignments::Alignments(const std::string& path, const ParallelLines& lines, cons
         lines.source.size(), text.size());
   for (int64_t pair = 0; pair < corpus.size(); ++pair) {
     const auto line = static_cast<size_t>(corpus.lines[static_cast<size_t>(pair)]);
-    const std::vector<int32_t> source_words = words_of_pieces(lines.source[line], source.tokenise(lines.source[line]));
-    const std::vector<int32_t> target_words = words_of_pieces(lines.target[line], target.tokenise(lines.target[line]));
-    std::vector<Link>& links = links_.emplace_back();
-    const std::string place = fmt::format("{}:{}", path, line + 1);
-    std::string_view rest = text[line];
-    while (!rest.empty()) {
-      const size_t end = std::min(rest.find(' '), rest.size());
-      if (end > 0) {
-        const auto [from, to] = parse_link(rest.substr(0, end), place);
-        for (size_t t = 0; t < target_words.size(); ++t) {
-          for (size_t s = 0; s < source_words.size(); ++s) {
-            if (source_words[s] == from && target_words[t] == to) {
-              links.push_back({static_cast<int32_t>(s), static_cast<int32_t>(t)});
-            }
-          }
+    const std::vector<int64_t> source_words = words_of_pieces(lines.source[line], source);
+    const std::vector<int64_t> target_words = words_of_pieces(lines.target[line], target);
+    Alignment& links = links_.emplace_back();
+    for (const Link& word : parse_pharaoh(text[line], 0, fmt::format("{}:{}", path, line + 1)).possible) {
+      for (size_t t = 0; t < target_words.size(); ++t) {
+        for (size_t s = 0; s < source_words.size(); ++s) {
+          if (source_words[s] != word.source || target_words[t] != word.target) continue;
+          links.push_back({static_cast<int64_t>(s), static_cast<int64_t>(t)});
         }
       }
-      rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
 }
@@ -77,7 +46,7 @@ Tensor Alignments::of(const std::vector<int64_t>& rows, int64_t target_time, int
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t row = rows[static_cast<size_t>(b)], length = corpus.source.length(row);
     std::vector<float> count(static_cast<size_t>(target_time), 0.0f);
-    const std::vector<Link>& links = links_[static_cast<size_t>(row)];
+    const Alignment& links = links_[static_cast<size_t>(row)];
     for (const Link& link : links) count[static_cast<size_t>(link.target)] += 1.0f;
     for (const Link& link : links) {
       const int64_t s = reversed ? length - 1 - link.source : link.source;

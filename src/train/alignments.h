@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluate/alignment.h"
 #include "tensor/tensor.h"
 #include "text/corpus.h"
 
@@ -22,10 +23,7 @@ class Alignments {
             const ParallelCorpus& corpus, Device device) const;
 
  private:
-  struct Link {
-    int32_t source, target;  // pieces
-  };
-  std::vector<std::vector<Link>> links_;  // of each pair of the corpus
+  std::vector<Alignment> links_;  // of each pair of the corpus, between pieces
 };
 
 }  // namespace fovea

@@ -26,7 +26,7 @@ double error_in(Precision precision, const SmallModel& small) {
     return find_with(small, pairs, {.max_length = 12});
   }();
   for (const auto& hypotheses : found) pairs.target.append(hypotheses.front().words);
-  const std::vector<Scored> exact = score_with(small, pairs);
+  const std::vector<Hypothesis> exact = score_with(small, pairs);
   double squares = 0;
   int64_t count = 0;
   for (size_t i = 0; i < found.size(); ++i) {

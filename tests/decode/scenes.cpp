@@ -55,6 +55,22 @@ std::vector<Setup> setups() {
   return all;
 }
 
+std::vector<Setup> mechanisms(const std::string& architecture) {
+  std::vector<Setup> all;
+  for (const std::string& score : names_of(scores())) {
+    for (const std::string& scope : names_of(scopes())) {
+      for (const std::string& selection : names_of(selections())) {
+        if (scope == "local-p" && selection == "sparse") continue;  // refused
+        Setup& setup = all.emplace_back(Setup{score + ", " + scope + ", " + selection, small(architecture)});
+        setup.config.attention.score = score;
+        setup.config.attention.scope = scope;
+        setup.config.attention.selection = selection;
+      }
+    }
+  }
+  return all;
+}
+
 SmallModel::SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end)
     : model(make_model(parameters, config, {words, words})) {
   parameters.allocate(seed);
@@ -97,9 +113,9 @@ std::vector<std::vector<Hypothesis>> find_with(const SmallModel& model, const Pa
   return search(models, sources, batches_of(together), options, Device::cpu());
 }
 
-std::vector<Scored> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool keep_weights) {
+std::vector<Hypothesis> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool keep_weights) {
   const Model* const models[] = {model.model.get()};
-  return score(models, pairs, batches_of(4), keep_weights, Device::cpu());
+  return score(models, pairs, batches_of(4), {.keep_weights = keep_weights}, Device::cpu());
 }
 
 std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus& sources, int64_t row,

@@ -14,6 +14,8 @@ struct Setup {
   ModelConfig config;
 };
 std::vector<Setup> setups();
+// Every score, scope and selection that go together, in every architecture that attends.
+std::vector<Setup> mechanisms(const std::string& architecture);
 
 // A random model that ends now and then: nothing in it is 0, and the end mark is made likelier by `end`.
 struct SmallModel {
@@ -27,7 +29,7 @@ BatchOptions batches_of(int64_t sentences);
 
 std::vector<std::vector<Hypothesis>> find_with(const SmallModel& model, const ParallelCorpus& sources,
                                                const SearchOptions& options, int64_t together = 32);
-std::vector<Scored> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool keep_weights = false);
+std::vector<Hypothesis> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool keep_weights = false);
 
 // log p of what may follow a prefix, one sentence alone, by running the model over all of it.
 std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus& sources, int64_t row,

@@ -69,7 +69,7 @@ TEST_P(SearchTest, ScoreIsWhatForcedDecodingGives) {
   const auto found = find({.beam = 2, .min_length = 2, .max_length = 12});
   ParallelCorpus pairs = sources;
   for (const auto& sentence : found) pairs.target.append(sentence[0].words);
-  const std::vector<Scored> scored = score_with(small, pairs);
+  const std::vector<Hypothesis> scored = score_with(small, pairs);
   for (size_t i = 0; i < found.size(); ++i) {
     const Hypothesis& h = found[i][0];
     ASSERT_EQ(scored[i].log_probs.size(), h.words.size() + 1);

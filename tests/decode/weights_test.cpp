@@ -41,7 +41,7 @@ TEST_P(WeightsTest, FollowAHypothesisBack) {
   for (size_t n = 0; n < 3; ++n) {
     ParallelCorpus pairs = sources;
     for (const auto& sentence : kept) pairs.target.append(sentence[n].words);
-    const std::vector<Scored> scored = score_with(small, pairs, true);
+    const std::vector<Hypothesis> scored = score_with(small, pairs, true);
     for (size_t i = 0; i < kept.size(); ++i) {
       const Hypothesis& h = kept[i][n];
       EXPECT_EQ(h.words, plain[i][n].words);
@@ -88,8 +88,8 @@ TEST(EnsembleTest, GivesTheMeanOfProbabilities) {
   const auto found = search(both, some_sources(11), batches_of(4), options, Device::cpu());
   ParallelCorpus pairs = some_sources(11);
   for (const auto& sentence : found) pairs.target.append(sentence[0].words);
-  const std::vector<Scored> by_a = score_with(a, pairs), by_b = score_with(b, pairs);
-  const std::vector<Scored> by_both = score(both, pairs, batches_of(4), true, Device::cpu());
+  const std::vector<Hypothesis> by_a = score_with(a, pairs), by_b = score_with(b, pairs);
+  const std::vector<Hypothesis> by_both = score(both, pairs, batches_of(4), {.keep_weights = true}, Device::cpu());
   for (size_t i = 0; i < found.size(); ++i) {
     for (size_t t = 0; t < by_both[i].log_probs.size(); ++t) {
       const double mean = std::log(

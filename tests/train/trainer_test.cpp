@@ -195,7 +195,7 @@ TEST(Trainer, GuidedAlignmentMovesAttention) {
   pair.source.append(loaded.source->encode("c x d"));
   pair.target.append(loaded.target->encode("c x d"));
   const Model* model = loaded.model.get();
-  const Scored scored = score({&model, 1}, pair, loaded.batches(), true, Device::cpu()).front();
+  const Hypothesis scored = score({&model, 1}, pair, loaded.batches(), {.keep_weights = true}, Device::cpu()).front();
   const HypothesisWeights& w = scored.weights.front();
   EXPECT_GT(w.weights[static_cast<size_t>(0 * w.columns + 2)], 0.9f);
   EXPECT_GT(w.weights[static_cast<size_t>(1 * w.columns + 0)], 0.9f);
@@ -206,7 +206,7 @@ TEST(Trainer, GuidedAlignmentMovesAttention) {
   EXPECT_ERROR(train(recipe, Start::kNew), "expected 200 lines");
   alignments.replace(0, 3, "2:0");
   recipe.data.alignment = folder.file("links", alignments);
-  EXPECT_ERROR(train(recipe, Start::kNew), "links:1: expected links like 0-0 1-2");
+  EXPECT_ERROR(train(recipe, Start::kNew), "links:1: expected links such as 0-0 1-2");
 }
 
 }  // namespace

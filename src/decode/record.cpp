@@ -1,0 +1,164 @@
+#include "decode/record.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "text/utf8.h"
+
+namespace fovea {
+
+namespace {
+
+constexpr float kAbsent = std::numeric_limits<float>::quiet_NaN();
+
+// Bytes of a text -> characters, for bytes that only grow.
+class CharacterCounter {
+ public:
+  explicit CharacterCounter(std::string_view text) : text_(text) {}
+  int64_t at(size_t byte) {
+    while (byte_ < byte) {
+      byte_ = code_point_at(text_, byte_).end;
+      ++count_;
+    }
+    return count_;
+  }
+
+ private:
+  std::string_view text_;
+  size_t byte_ = 0;
+  int64_t count_ = 0;
+};
+
+std::vector<RecordToken> recorded(const std::vector<Token>& tokens, std::string_view text,
+                                  const Vocabulary& vocabulary) {
+  std::vector<RecordToken> result;
+  CharacterCounter characters(text);
+  for (const Token& token : tokens) {
+    const int64_t begin = characters.at(token.begin), end = characters.at(token.end);
+    result.push_back({token.text.empty() ? vocabulary.piece(token.id) : token.text, begin, end, token.starts_word});
+  }
+  return result;
+}
+
+RecordToken end_mark(const std::vector<RecordToken>& before) {
+  const int64_t end = before.empty() ? 0 : before.back().end;
+  return {.text = "</s>", .begin = end, .end = end, .mark = true};
+}
+
+std::string_view name_of(TakenWeights::Kind kind) {
+  switch (kind) {
+    case TakenWeights::Kind::kEncoderSelf: return "encoder-self";
+    case TakenWeights::Kind::kDecoderSelf: return "decoder-self";
+    case TakenWeights::Kind::kCross: return "cross";
+  }
+  return "";
+}
+
+// One layer's weights, as they came, at the end of the attention's: masked cells become absent, and what was read
+// backwards is turned round.
+class LayerRecorder {
+ public:
+  LayerRecorder(RecordedAttention& to, const FolderConfig& config) : to_(to), config_(config) {}
+
+  void add(const HypothesisWeights& from) {
+    ++to_.layers;
+    for (int64_t h = 0; h < from.heads; ++h) {
+      for (int64_t t = 0; t < from.rows; ++t) add_row(from, h, from_encoder(from) ? place(t, from.rows) : t);
+    }
+  }
+
+ private:
+  static bool from_encoder(const HypothesisWeights& from) { return from.kind == TakenWeights::Kind::kEncoderSelf; }
+  // Where the model had source token i.
+  int64_t place(int64_t i, int64_t count) const {
+    const int64_t words = count - (config_.end_source ? 1 : 0);
+    return config_.reverse_source && i < words ? words - 1 - i : i;
+  }
+
+  void add_row(const HypothesisWeights& from, int64_t head, int64_t t) {
+    const float* row = from.weights.data() + (head * from.rows + t) * from.columns;
+    const bool of_source = from.kind != TakenWeights::Kind::kDecoderSelf;
+    float center = 0;
+    if (to_.window > 0) {
+      center = from.centers.empty() ? static_cast<float>(std::min(t, from.columns - 1))
+                                    : from.centers[static_cast<size_t>(head * from.rows + t)];
+    }
+    for (int64_t s = 0; s < from.columns; ++s) {
+      const int64_t at = of_source ? place(s, from.columns) : s;
+      const bool outside = to_.window > 0 && std::abs(static_cast<float>(at) - center) > static_cast<float>(to_.window);
+      const bool later = !of_source && s > t;
+      to_.weights.push_back(outside || later ? kAbsent : row[at]);
+    }
+    if (to_.window > 0) to_.centers.push_back(turned(center, of_source, from.columns));
+  }
+  float turned(float center, bool of_source, int64_t columns) const {
+    if (!config_.reverse_source || !of_source) return center;
+    const auto last = static_cast<float>(columns - (config_.end_source ? 2 : 1));
+    return center <= last ? last - center : center;
+  }
+
+  RecordedAttention& to_;
+  const FolderConfig& config_;
+};
+
+std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& weights, const FolderConfig& config) {
+  std::vector<RecordedAttention> result;
+  for (const HypothesisWeights& w : weights) {
+    const std::string_view kind = name_of(w.kind);
+    auto found = std::find_if(result.begin(), result.end(),
+                              [&](const RecordedAttention& r) { return r.kind == kind && r.model == w.model; });
+    if (found == result.end()) {
+      const bool cross = w.kind == TakenWeights::Kind::kCross;
+      const AttentionConfig& mechanism = cross ? config.model.attention : config.model.self_attention;
+      const bool local = mechanism.scope == "local-m" || mechanism.scope == "local-p";
+      found = result.insert(result.end(), {.kind = std::string(kind),
+                                           .mechanism = mechanism.mechanism(),
+                                           .scope = mechanism.scope,
+                                           .selection = mechanism.selection,
+                                           .model = w.model,
+                                           .layers = 0,
+                                           .heads = w.heads,
+                                           .rows = w.rows,
+                                           .columns = w.columns,
+                                           .window = local ? mechanism.window : 0,
+                                           .best_layer = cross ? config.best_layer : 0,
+                                           .best_head = cross ? config.best_head : 0});
+    }
+    LayerRecorder(*found, config).add(w);
+  }
+  return result;
+}
+
+}  // namespace
+
+AttentionRecord make_record(const LoadedModel& model, const std::string& line, const Hypothesis& hypothesis,
+                            int64_t most_source) {
+  AttentionRecord record{.architecture = model.config.model.architecture,
+                         .source_text = line,
+                         .score = hypothesis.score,
+                         .log_probability = hypothesis.log_probability,
+                         .ended = hypothesis.ended};
+  std::vector<Token> source = model.source->tokenise(line), target;
+  record.cut = std::ssize(source) > most_source;
+  if (record.cut) source.resize(static_cast<size_t>(most_source));
+  record.source = recorded(source, line, *model.source);
+  if (model.config.end_source && !source.empty()) record.source.push_back(end_mark(record.source));
+
+  record.target_text = model.target->decode(hypothesis.words, &target);
+  record.target = recorded(target, record.target_text, *model.target);
+  if (hypothesis.log_probs.size() > hypothesis.words.size()) record.target.push_back(end_mark(record.target));
+  for (size_t t = 0; t < hypothesis.log_probs.size(); ++t) {
+    RecordStep& step = record.steps.emplace_back();
+    step.log_probability = static_cast<double>(hypothesis.log_probs[t]);
+    if (t >= hypothesis.alternatives.size()) continue;
+    for (const NextWord& next : hypothesis.alternatives[t]) {
+      step.alternatives.push_back(
+          {next.word == kEnd ? "</s>" : model.target->piece(next.word), static_cast<double>(next.log_prob)});
+    }
+  }
+  record.attentions = recorded(hypothesis.weights, model.config);
+  return record;
+}
+
+}  // namespace fovea

@@ -1,0 +1,273 @@
+#include "view/reduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "text/utf8.h"
+
+namespace fovea {
+
+void ReduceOptions::describe(Fields& f) {
+  f.add("attention", attention, "Which attention of the model.").choices({"cross", "encoder-self", "decoder-self"});
+  f.add("heads", heads,
+        "How heads and layers become one matrix: their mean, their largest, the single one of `layer` and `head`, "
+        "rollout (Abnar & Zuidema 2020: through the layers), or best, the one that aligned words best when measured.")
+      .choices({"mean", "max", "one", "rollout", "best"});
+  f.add("layer", layer, "Of this layer alone, from 1; 0 for all.").at_least(0);
+  f.add("head", head, "heads one: which, from 1.").at_least(0);
+  f.add("words", words, "Join pieces into words: source columns are summed, target rows averaged.");
+  f.add("model", model, "Of an ensemble, from 1.").at_least(1);
+}
+
+namespace {
+
+const RecordedAttention& find_attention(const AttentionRecord& record, const std::string& kind, int64_t model) {
+  std::string there;
+  for (const RecordedAttention& a : record.attentions) {
+    if (a.kind == kind && a.model == model - 1) return a;
+    if (a.model == model - 1) there += (there.empty() ? "" : ", ") + a.kind;
+  }
+  fail("attention: the record has no {} of model {}; it has: {}", kind, model, there.empty() ? "none" : there);
+}
+
+// Layers and heads from..to, counted from 0.
+struct Range {
+  int64_t first_layer, last_layer, first_head, last_head;
+  int64_t count() const { return (last_layer - first_layer) * (last_head - first_head); }
+};
+
+Range range_of(const RecordedAttention& a, const ReduceOptions& o) {
+  int64_t layer = o.layer, head = 0;
+  if (o.heads == "one") {
+    check(o.head > 0, "head: expected which head to show, 1 to {}", a.heads);
+    check(layer > 0 || a.layers == 1, "layer: expected which layer to show, 1 to {}", a.layers);
+    layer = std::max<int64_t>(layer, 1);
+    head = o.head;
+  } else if (o.heads == "best") {
+    check(a.best_layer > 0,
+          "heads: best was not measured; fovea evaluate --alignment GOLD --store-best measures it for a model");
+    layer = a.best_layer, head = a.best_head;
+  }
+  check(layer <= a.layers, "layer: expected at most {}, got {}", a.layers, layer);
+  check(head <= a.heads, "head: expected at most {}, got {}", a.heads, head);
+  return {layer > 0 ? layer - 1 : 0, layer > 0 ? layer : a.layers, head > 0 ? head - 1 : 0, head > 0 ? head : a.heads};
+}
+
+std::string plural(int64_t count, std::string_view what) {
+  return count == 1 ? fmt::format("1 {}", what) : fmt::format("{} {}s", count, what);
+}
+
+std::string title_of(const RecordedAttention& a, const ReduceOptions& o, const Range& range) {
+  std::string text = a.kind + " attention";
+  if (a.layers == 1 && a.heads == 1) return text;
+  const bool one_layer = range.last_layer - range.first_layer == 1, one_head = range.last_head - range.first_head == 1;
+  if (one_layer && a.layers > 1) text += fmt::format(", layer {}", range.first_layer + 1);
+  if (o.heads == "one" || o.heads == "best") {
+    if (a.heads > 1) text += fmt::format(", head {}", range.first_head + 1);
+    return o.heads == "best" ? text + " (the best by measured AER)" : text;
+  }
+  if (one_layer && one_head) return text;
+  std::string of;
+  if (!one_head) of = plural(range.last_head - range.first_head, "head");
+  if (!one_layer) of += (of.empty() ? "" : " of ") + plural(range.last_layer - range.first_layer, "layer");
+  return fmt::format("{}, {} of {}", text, o.heads, of);
+}
+
+// The mean or largest of some heads, [rows, columns]. Where a cell is absent in some, it counts as 0 there.
+std::vector<float> combine(const RecordedAttention& a, const Range& range, bool largest) {
+  std::vector<float> result(static_cast<size_t>(a.rows * a.columns), kAbsent);
+  for (int64_t layer = range.first_layer; layer < range.last_layer; ++layer) {
+    for (int64_t head = range.first_head; head < range.last_head; ++head) {
+      const float* from = a.row(layer, head, 0);
+      for (float& cell : result) {
+        const float weight = *from++;
+        if (is_absent(weight)) continue;
+        const float before = is_absent(cell) ? 0.0f : cell;
+        cell = largest ? std::max(before, weight) : before + weight;
+      }
+    }
+  }
+  if (!largest) {
+    for (float& cell : result) cell /= static_cast<float>(range.count());
+  }
+  return result;
+}
+
+// a [n,k] times b [k,m]; absent is 0.
+std::vector<float> product(const std::vector<float>& a, const std::vector<float>& b, int64_t n, int64_t k, int64_t m) {
+  std::vector<float> result(static_cast<size_t>(n * m));
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < k; ++j) {
+      const float x = a[static_cast<size_t>(i * k + j)];
+      if (is_absent(x) || x == 0.0f) continue;
+      for (int64_t l = 0; l < m; ++l) {
+        const float y = b[static_cast<size_t>(j * m + l)];
+        if (!is_absent(y)) result[static_cast<size_t>(i * m + l)] += x * y;
+      }
+    }
+  }
+  return result;
+}
+
+// Abnar & Zuidema 2020: the product over layers of (A + I) / 2, A the mean of the heads.
+std::vector<float> rollout(const RecordedAttention& a) {
+  std::vector<float> result;
+  for (int64_t layer = 0; layer < a.layers; ++layer) {
+    std::vector<float> mixed = combine(a, {layer, layer + 1, 0, a.heads}, false);
+    for (int64_t i = 0; i < a.rows; ++i) {
+      for (int64_t j = 0; j < a.columns; ++j) {
+        float& cell = mixed[static_cast<size_t>(i * a.columns + j)];
+        if (!is_absent(cell)) cell = cell / 2.0f + (i == j ? 0.5f : 0.0f);
+      }
+    }
+    result = result.empty() ? mixed : product(mixed, result, a.rows, a.rows, a.columns);
+  }
+  return result;
+}
+
+// Self attention through its layers; cross attention through the encoder's.
+Grid rolled_out(const AttentionRecord& record, const RecordedAttention& a, const ReduceOptions& o) {
+  Grid grid;
+  if (a.kind != "cross") {
+    grid.weights = rollout(a);
+    grid.title = fmt::format("{} attention, rollout through {}, mean of heads", a.kind, plural(a.layers, "layer"));
+    return grid;
+  }
+  const RecordedAttention& encoder = find_attention(record, "encoder-self", o.model);
+  const Range range = range_of(a, {.layer = o.layer});
+  grid.weights = product(combine(a, range, false), rollout(encoder), a.rows, a.columns, encoder.columns);
+  grid.title = fmt::format("{}, then rollout through the encoder's {}", title_of(a, {.heads = "mean"}, range),
+                           plural(encoder.layers, "layer"));
+  return grid;
+}
+
+// One side of a grid: a label for each token, or for each word.
+struct Side {
+  std::vector<Label> labels;
+  std::vector<int64_t> words;  // of each token, which word it belongs to
+};
+
+std::string characters(std::string_view text, int64_t begin, int64_t end) {
+  int64_t i = 0;
+  std::string part;
+  for (const CodePoint& c : code_points(text)) {
+    if (i >= begin && i < end) part += text.substr(c.begin, c.end - c.begin);
+    ++i;
+  }
+  return part;
+}
+
+Side side_of(const std::vector<RecordToken>& tokens, const std::string& text, bool words) {
+  Side side;
+  int64_t word_begin = 0, end = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const RecordToken& t = tokens[i];
+    const bool fresh = !words || i == 0 || t.starts_word || t.mark || tokens[i - 1].mark;
+    if (fresh) {
+      side.labels.push_back({t.text, i > 0 && t.begin > end, t.mark});
+      word_begin = t.begin;
+    } else if (t.end > word_begin) {
+      side.labels.back().text = characters(text, word_begin, t.end);
+    }
+    side.words.push_back(std::ssize(side.labels) - 1);
+    end = std::max(end, t.end);
+  }
+  return side;
+}
+
+// The side with the mark that a decoder begins with in front, and without its last token.
+Side written_before(Side side) {
+  if (side.labels.empty()) return side;
+  for (int64_t& word : side.words) ++word;
+  side.words.insert(side.words.begin(), 0);
+  side.words.pop_back();
+  side.labels.insert(side.labels.begin(), Label{"<s>", false, true});
+  side.labels.resize(static_cast<size_t>(side.words.back()) + 1);
+  return side;
+}
+
+std::vector<StepNote> notes_of(const AttentionRecord& record, const Side& rows) {
+  std::vector<StepNote> notes(rows.labels.size(), StepNote{1.0, {}});
+  for (size_t t = 0; t < record.steps.size() && t < rows.words.size(); ++t) {
+    StepNote& note = notes[static_cast<size_t>(rows.words[t])];
+    note.probability *= std::exp(record.steps[t].log_probability);
+    const bool first = t == 0 || rows.words[t] != rows.words[t - 1];
+    if (!first) continue;
+    for (const auto& a : record.steps[t].alternatives) {
+      note.alternatives.emplace_back(a.text, std::exp(a.log_probability));
+    }
+  }
+  return notes;
+}
+
+// Names, labels, words and notes for weights over tokens.
+Grid finish(Grid grid, const AttentionRecord& record, const RecordedAttention& a, const ReduceOptions& o) {
+  const Side source = side_of(record.source, record.source_text, o.words),
+             target = side_of(record.target, record.target_text, o.words);
+  const Side rows = a.kind == "encoder-self" ? source : target;
+  const Side columns = a.kind == "decoder-self" ? written_before(target) : source;
+  grid.row_name = a.kind == "encoder-self" ? "source" : "target";
+  grid.column_name = a.kind == "decoder-self" ? "written before" : "source";
+  grid.hard = a.selection == "hard";
+  grid.rows = rows.labels;
+  grid.columns = columns.labels;
+  if (a.kind != "encoder-self") grid.notes = notes_of(record, rows);
+  if (!o.words) return grid;
+  grid.title += ", by words";
+  return merge_words(grid, rows.words, columns.words);
+}
+
+}  // namespace
+
+Grid merge_words(const Grid& grid, const std::vector<int64_t>& row_words, const std::vector<int64_t>& column_words) {
+  Grid merged = grid;
+  const auto width = static_cast<int64_t>(column_words.size());
+  merged.weights.assign(merged.rows.size() * merged.columns.size(), kAbsent);
+  std::vector<float> share(merged.rows.size());
+  for (const int64_t word : row_words) share[static_cast<size_t>(word)] += 1.0f;
+  for (size_t t = 0; t < row_words.size(); ++t) {
+    for (int64_t s = 0; s < width; ++s) {
+      const float weight = grid.weights[t * static_cast<size_t>(width) + static_cast<size_t>(s)];
+      if (is_absent(weight)) continue;
+      float& cell = merged.at(row_words[t], column_words[static_cast<size_t>(s)]);
+      cell = (is_absent(cell) ? 0.0f : cell) + weight / share[static_cast<size_t>(row_words[t])];
+    }
+  }
+  return merged;
+}
+
+Grid reduce(const AttentionRecord& record, const ReduceOptions& options) {
+  const RecordedAttention& a = find_attention(record, options.attention, options.model);
+  Grid grid;
+  if (options.heads == "rollout") {
+    grid = rolled_out(record, a, options);
+  } else {
+    const Range range = range_of(a, options);
+    grid.weights = combine(a, range, options.heads == "max");
+    grid.title = title_of(a, options, range);
+  }
+  return finish(std::move(grid), record, a, options);
+}
+
+std::vector<Grid> every_head(const AttentionRecord& record, const ReduceOptions& options) {
+  const RecordedAttention& a = find_attention(record, options.attention, options.model);
+  std::vector<Grid> grids;
+  for (int64_t layer = 1; layer <= a.layers; ++layer) {
+    for (int64_t head = 1; head <= a.heads; ++head) {
+      ReduceOptions one = options;
+      one.heads = "one", one.layer = layer, one.head = head;
+      grids.push_back(reduce(record, one));
+    }
+  }
+  return grids;
+}
+
+int64_t heads_of(const AttentionRecord& record, const ReduceOptions& options) {
+  return find_attention(record, options.attention, options.model).heads;
+}
+
+}  // namespace fovea

@@ -1,0 +1,246 @@
+// The attention record is that of the decode: the same as an unfused recomputation in every model and mechanism, for
+// every candidate and every batch size, with masked cells absent and tokens where they stand in the text.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "decode/looks.h"
+#include "decode/record.h"
+#include "decode/scenes.h"
+#include "support.h"
+#include "text/utf8.h"
+
+namespace fovea {
+namespace {
+
+constexpr int64_t kWords = 11;
+
+// The weights of one forced target, alone in its batch, on a tape: there nothing is fused.
+std::vector<HypothesisWeights> unfused(const Model& model, const ParallelCorpus& sources, int64_t row,
+                                       const std::vector<int32_t>& words) {
+  ParallelCorpus pair;
+  pair.source.append(sources.source[row]);
+  pair.target.append(words);
+  const int64_t first = 0;
+  const Batch batch = make_batch(pair, std::span(&first, 1), batches_of(1), Device::cpu());
+  Tape tape(Device::cpu());
+  tape.set_training(false);
+  tape.reset();
+  const Recording recording(tape);
+  const Forced forced = model.force({batch.source, batch.source_lengths}, batch.target_in, true);
+  std::vector<HostWeights> host;
+  bring_to_host(forced.weights, 0, host);
+  std::vector<HypothesisWeights> weights;
+  for (const HostWeights& w : host) weights.push_back(cut(w, 0, w.shape[2], w.shape[3]));
+  return weights;
+}
+
+void expect_near(const HypothesisWeights& got, const HypothesisWeights& expected) {
+  ASSERT_EQ(got.heads, expected.heads);
+  for (int64_t h = 0; h < got.heads; ++h) {
+    for (int64_t t = 0; t < got.rows; ++t) {
+      for (int64_t s = 0; s < got.columns; ++s) {
+        const float x = got.weights[static_cast<size_t>((h * got.rows + t) * got.columns + s)];
+        const float y = expected.weights[static_cast<size_t>((h * expected.rows + t) * expected.columns + s)];
+        ASSERT_NEAR(x, y, 1e-5) << "head " << h << " row " << t << " column " << s;
+      }
+      if (got.centers.empty()) continue;
+      // A centre is a share of the columns.
+      ASSERT_NEAR(got.centers[static_cast<size_t>(h * got.rows + t)],
+                  expected.centers[static_cast<size_t>(h * expected.rows + t)],
+                  1e-5 * static_cast<double>(got.columns));
+    }
+  }
+}
+
+class RecordTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(RecordTest, EqualsAnUnfusedRecomputation) {
+  const ParallelCorpus sources = some_sources(kWords);
+  for (const auto& setup : mechanisms(GetParam())) {
+    SCOPED_TRACE(setup.name);
+    const SmallModel small(setup.config, kWords, 3);
+    const auto found = find_with(small, sources, {.beam = 2, .nbest = 2, .max_length = 7, .keep_weights = true});
+    for (const int64_t row : {1, 2, 6}) {
+      for (const Hypothesis& h : found[static_cast<size_t>(row)]) {
+        const auto expected = unfused(*small.model, sources, row, h.words);
+        ASSERT_EQ(h.weights.size(), expected.size());
+        for (size_t i = 0; i < expected.size(); ++i) {
+          expect_near(h.weights[i], expected[i]);
+          EXPECT_EQ(h.weights[i].centers.empty(),
+                    !(setup.config.attention.scope == "local-p" && h.weights[i].kind == TakenWeights::Kind::kCross));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(RecordTest, IsTheSameInEveryBatch) {
+  const ParallelCorpus sources = some_sources(kWords);
+  const SmallModel small(mechanisms(GetParam())[0].config, kWords, 3);
+  const SearchOptions options{.beam = 3, .nbest = 2, .max_length = 7, .alternatives = 3, .keep_weights = true};
+  const auto alone = find_with(small, sources, options, 1), together = find_with(small, sources, options, 32);
+  for (size_t i = 0; i < alone.size(); ++i) {
+    for (size_t n = 0; n < alone[i].size(); ++n) {
+      ASSERT_EQ(alone[i][n].words, together[i][n].words);
+      for (size_t w = 0; w < alone[i][n].weights.size(); ++w) {
+        expect_near(alone[i][n].weights[w], together[i][n].weights[w]);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, RecordTest, ::testing::Values("bahdanau", "luong", "transformer"));
+
+TEST(RecordAlternatives, AreTheLikeliestWordsOfEachStep) {
+  const SmallModel small(mechanisms("bahdanau")[0].config, kWords, 3);
+  const ParallelCorpus sources = some_sources(kWords);
+  for (const bool sample : {false, true}) {
+    SearchOptions options{.max_length = 7, .sample = sample, .alternatives = 4};
+    const auto found = find_with(small, sources, options);
+    options.alternatives = 0;
+    const auto plain = find_with(small, sources, options);
+    const Hypothesis& h = found[2][0];
+    EXPECT_EQ(h.words, plain[2][0].words);
+    EXPECT_EQ(h.log_probs, plain[2][0].log_probs);
+    ASSERT_EQ(h.alternatives.size(), h.log_probs.size());
+    const std::vector<double> first = next_log_probs(small, sources, 2, {});
+    ASSERT_EQ(h.alternatives[0].size(), 4u);
+    for (size_t i = 0; i < 4; ++i) {
+      const NextWord& next = h.alternatives[0][i];
+      EXPECT_NEAR(next.log_prob, first[static_cast<size_t>(next.word)], 1e-4);
+      EXPECT_EQ(std::count_if(first.begin(), first.end(),
+                              [&](double p) { return p > static_cast<double>(next.log_prob) + 1e-4; }),
+                static_cast<ptrdiff_t>(i));
+    }
+    ParallelCorpus pair;
+    pair.source.append(sources.source[2]);
+    pair.target.append(h.words);
+    const Model* const models[] = {small.model.get()};
+    const Hypothesis forced = score(models, pair, batches_of(1), {.alternatives = 4}, Device::cpu()).front();
+    EXPECT_EQ(forced.alternatives[0][0].word, h.alternatives[0][0].word);
+    EXPECT_EQ(forced.words, h.words);
+  }
+}
+
+// A model of random weights with vocabularies of text.
+LoadedModel loaded(const ModelConfig& config, const std::vector<std::string>& lines, const VocabularyOptions& kind,
+                   bool reverse_source = false) {
+  LoadedModel model;
+  model.source = train_vocabulary(lines, kind).vocabulary;
+  model.target = train_vocabulary(lines, kind).vocabulary;
+  model.config.model = config;
+  model.config.source_words = model.config.target_words = model.source->size();
+  model.config.reverse_source = reverse_source;
+  model.parameters = std::make_unique<Parameters>(Device::cpu());
+  model.model = make_model(*model.parameters, config, {model.source->size(), model.target->size()});
+  model.parameters->allocate(5);
+  return model;
+}
+
+AttentionRecord forced_record(const LoadedModel& model, const std::string& source, const std::string& target) {
+  ParallelCorpus pair;
+  pair.source.append(model.source->encode(source));
+  pair.target.append(model.target->encode(target));
+  const Model* const models[] = {model.model.get()};
+  const auto scored = score(models, pair, model.batches(), {.keep_weights = true, .alternatives = 2}, Device::cpu());
+  return make_record(model, source, scored.front(), 1000);
+}
+
+std::string part(const std::string& text, int64_t begin, int64_t end) {
+  std::string result;
+  int64_t i = 0;
+  for (const CodePoint& c : code_points(text)) {
+    if (i >= begin && i < end) result += text.substr(c.begin, c.end - c.begin);
+    ++i;
+  }
+  return result;
+}
+
+TEST(MakeRecord, KnowsWhereTokensStand) {
+  const std::vector<std::string> lines = {"der müde Hund schläft", "我爱你 和 猫", "القطة تحب السمك",
+                                          "the tired dog 🐕"};
+  const VocabularyOptions bytes{.kind = "unigram", .size = 320, .coverage = 0.8, .byte_fallback = true};
+  for (const VocabularyOptions& kind :
+       {VocabularyOptions{.kind = "character"}, VocabularyOptions{.kind = "word"}, bytes}) {
+    const LoadedModel model = loaded(mechanisms("bahdanau")[0].config, lines, kind);
+    for (const std::string& line : lines) {
+      SCOPED_TRACE(kind.kind + ": " + line);
+      const AttentionRecord record = forced_record(model, line, line);
+      EXPECT_EQ(record.source_text, line);
+      ASSERT_EQ(std::ssize(record.source), record.attentions.front().columns);
+      ASSERT_EQ(std::ssize(record.target), record.attentions.front().rows);
+      ASSERT_EQ(record.steps.size(), record.target.size());
+      EXPECT_EQ(record.steps[0].alternatives.size(), 2u);
+      EXPECT_TRUE(record.source.back().mark);
+      EXPECT_TRUE(record.target.back().mark);
+      std::string together;
+      int64_t before = 0;
+      for (const RecordToken& token : record.source) {
+        EXPECT_GE(token.begin, before);
+        before = token.end;
+        const std::string text = part(line, token.begin, token.end);
+        if (token.end > token.begin) {
+          EXPECT_EQ(text, token.text);
+        }
+        together += text;
+      }
+      std::string letters;
+      for (const char c : line) {
+        if (c != ' ') letters += c;
+      }
+      std::erase(together, ' ');
+      EXPECT_EQ(together, letters);
+    }
+  }
+}
+
+TEST(MakeRecord, LeavesOutWhatWasMasked) {
+  const std::vector<std::string> lines = {"abcdefghijkl"};
+  for (const char* scope : {"local-m", "local-p"}) {
+    ModelConfig config = mechanisms("luong")[0].config;
+    config.attention.scope = scope;
+    config.attention.window = 2;
+    const LoadedModel model = loaded(config, lines, {.kind = "character"});
+    const AttentionRecord record = forced_record(model, "abcdefghij", "lkjihgfedcba");
+    const RecordedAttention& a = record.attentions.front();
+    ASSERT_EQ(a.window, 2);
+    for (int64_t t = 0; t < a.rows; ++t) {
+      const float center = a.centers[static_cast<size_t>(t)];
+      double sum = 0;
+      for (int64_t s = 0; s < a.columns; ++s) {
+        const float weight = a.row(0, 0, t)[s];
+        EXPECT_EQ(std::isnan(weight), std::abs(static_cast<float>(s) - center) > 2.0f) << scope << t << " " << s;
+        if (!std::isnan(weight)) sum += static_cast<double>(weight);
+      }
+      EXPECT_NEAR(sum, 1.0, 1e-5);
+    }
+  }
+  const LoadedModel model = loaded(mechanisms("transformer")[0].config, lines, {.kind = "character"});
+  for (const RecordedAttention& a : forced_record(model, "abcdefghij", "lkjihg").attentions) {
+    for (int64_t h = 0; h < a.heads; ++h) {
+      for (int64_t t = 0; t < a.rows; ++t) {
+        for (int64_t s = 0; s < a.columns; ++s) {
+          EXPECT_EQ(std::isnan(a.row(0, h, t)[s]), a.kind == "decoder-self" && s > t) << a.kind << t << " " << s;
+        }
+      }
+    }
+  }
+}
+
+// What was read backwards is shown in the order of the text: the same model with its source turned round by hand.
+TEST(MakeRecord, TurnsABackwardSourceRound) {
+  const std::vector<std::string> lines = {"abcdefghijkl"};
+  const ModelConfig config = mechanisms("bahdanau")[0].config;
+  const LoadedModel backward = loaded(config, lines, {.kind = "character"}, true),
+                    forward = loaded(config, lines, {.kind = "character"});
+  const RecordedAttention turned = forced_record(backward, "abcde", "lkj").attentions.front(),
+                          plain = forced_record(forward, "edcba", "lkj").attentions.front();
+  for (int64_t t = 0; t < plain.rows; ++t) {
+    for (int64_t s = 0; s < 5; ++s) EXPECT_EQ(turned.row(0, 0, t)[s], plain.row(0, 0, t)[4 - s]);
+    EXPECT_EQ(turned.row(0, 0, t)[5], plain.row(0, 0, t)[5]);
+  }
+}
+
+}  // namespace
+}  // namespace fovea

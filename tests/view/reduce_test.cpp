@@ -1,0 +1,158 @@
+// From records to grids: heads and layers, rollout, and pieces into words, worked by hand.
+#include "view/reduce.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support.h"
+
+namespace fovea {
+namespace {
+
+// Tokens of a text, each as {begin, end, starts_word}; the last is the end mark.
+std::vector<RecordToken> tokens(const std::vector<RecordToken>& words) {
+  std::vector<RecordToken> all = words;
+  const int64_t end = words.empty() ? 0 : words.back().end;
+  all.push_back({.text = "</s>", .begin = end, .end = end, .mark = true});
+  return all;
+}
+
+AttentionRecord two_by_two() {
+  AttentionRecord record;
+  record.source_text = record.target_text = "a";
+  record.source = record.target = tokens({{"a", 0, 1}});
+  record.steps = {{std::log(0.5), {{"a", std::log(0.5)}, {"b", std::log(0.25)}}}, {std::log(0.9), {}}};
+  RecordedAttention cross{.kind = "cross", .layers = 2, .heads = 2, .rows = 2, .columns = 2};
+  cross.weights = {1, 0, 0, 1, 0.5, 0.5, 1, 0, 0, 1, 1, 0, 0.25, 0.75, 0.5, 0.5};
+  RecordedAttention self{.kind = "encoder-self", .layers = 2, .heads = 1, .rows = 2, .columns = 2};
+  self.weights = {0, 1, 1, 0, 1, 0, 0.5, 0.5};
+  record.attentions = {cross, self};
+  return record;
+}
+
+void expect_weights(const Grid& grid, const std::vector<float>& expected) {
+  ASSERT_EQ(grid.weights.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (std::isnan(expected[i])) {
+      EXPECT_TRUE(is_absent(grid.weights[i])) << i;
+    } else {
+      EXPECT_NEAR(grid.weights[i], expected[i], 1e-6f) << i;
+    }
+  }
+}
+
+TEST(Reduce, SaysWhatItDid) {
+  const AttentionRecord record = two_by_two();
+  const Grid mean = reduce(record, {});
+  EXPECT_EQ(mean.title, "cross attention, mean of 2 heads of 2 layers");
+  expect_weights(mean, {0.4375f, 0.5625f, 0.625f, 0.375f});
+  const Grid layer = reduce(record, {.layer = 2});
+  EXPECT_EQ(layer.title, "cross attention, layer 2, mean of 2 heads");
+  expect_weights(layer, {0.125f, 0.875f, 0.75f, 0.25f});
+  const Grid one = reduce(record, {.heads = "one", .layer = 1, .head = 2});
+  EXPECT_EQ(one.title, "cross attention, layer 1, head 2");
+  expect_weights(one, {0.5f, 0.5f, 1.0f, 0.0f});
+  const Grid largest = reduce(record, {.heads = "max"});
+  EXPECT_EQ(largest.title, "cross attention, max of 2 heads of 2 layers");
+  expect_weights(largest, {1, 1, 1, 1});
+  EXPECT_EQ(mean.rows[1].mark, true);
+  EXPECT_NEAR(mean.notes[0].probability, 0.5, 1e-12);
+  EXPECT_EQ(mean.notes[0].alternatives[1].first, "b");
+  EXPECT_EQ(every_head(record, {}).size(), 4u);
+}
+
+TEST(Reduce, RollsOutThroughLayers) {
+  const AttentionRecord record = two_by_two();
+  // (A1 + I)/2 = [.5 .5; .5 .5], (A2 + I)/2 = [1 0; .25 .75]; their product, the second layer first.
+  expect_weights(reduce(record, {.attention = "encoder-self", .heads = "rollout"}), {0.5f, 0.5f, 0.5f, 0.5f});
+  const Grid cross = reduce(record, {.heads = "rollout", .layer = 1});
+  EXPECT_EQ(cross.title, "cross attention, layer 1, mean of 2 heads, then rollout through the encoder's 2 layers");
+  expect_weights(cross, {0.5f, 0.5f, 0.5f, 0.5f});
+}
+
+TEST(Reduce, RefusesWhatIsNotThere) {
+  const AttentionRecord record = two_by_two();
+  EXPECT_ERROR(reduce(record, {.attention = "decoder-self"}), "it has: cross, encoder-self");
+  EXPECT_ERROR(reduce(record, {.layer = 3}), "layer: expected at most 2, got 3");
+  EXPECT_ERROR(reduce(record, {.heads = "one", .layer = 1, .head = 3}), "head: expected at most 2, got 3");
+  EXPECT_ERROR(reduce(record, {.heads = "one", .head = 1}), "layer: expected which layer to show, 1 to 2");
+  EXPECT_ERROR(reduce(record, {.heads = "best"}), "best was not measured");
+  AttentionRecord measured = record;
+  measured.attentions[0].best_layer = 2, measured.attentions[0].best_head = 1;
+  EXPECT_EQ(reduce(measured, {.heads = "best"}).title, "cross attention, layer 2, head 1 (the best by measured AER)");
+}
+
+// One head of one layer between the given tokens, rows by rows.
+AttentionRecord sentence(const std::string& source, const std::vector<RecordToken>& source_tokens,
+                         const std::string& target, const std::vector<RecordToken>& target_tokens,
+                         const std::vector<float>& weights) {
+  AttentionRecord record;
+  record.source_text = source, record.target_text = target;
+  record.source = tokens(source_tokens), record.target = tokens(target_tokens);
+  record.steps.resize(record.target.size());
+  RecordedAttention cross{.kind = "cross"};
+  cross.rows = std::ssize(record.target), cross.columns = std::ssize(record.source);
+  cross.weights = weights;
+  record.attentions = {cross};
+  return record;
+}
+
+std::vector<std::string> texts(const std::vector<Label>& labels) {
+  std::vector<std::string> all;
+  for (const Label& label : labels) all.push_back(label.text);
+  return all;
+}
+
+TEST(Words, OfPiecesInEnglishAndGerman) {
+  // "Un|glaub|lich !" from "un|believable": two source columns summed, three target rows averaged.
+  const AttentionRecord record =
+      sentence("unbelievable !", {{"un", 0, 2}, {"believable", 2, 12, false}, {"!", 13, 14}}, "unglaublich !",
+               {{"un", 0, 2}, {"glaub", 2, 7, false}, {"lich", 7, 11, false}, {"!", 12, 13}},
+               {0.75f, 0.25f, 0, 0, 0.25f, 0.5f, 0.25f, 0, 0, 0.5f, 0, 0.5f, 0, 0, 1, 0, 0, 0, 0, 1});
+  const Grid grid = reduce(record, {.words = true});
+  EXPECT_EQ(texts(grid.columns), (std::vector<std::string>{"unbelievable", "!", "</s>"}));
+  EXPECT_EQ(texts(grid.rows), (std::vector<std::string>{"unglaublich", "!", "</s>"}));
+  EXPECT_TRUE(grid.columns[1].space_before);
+  EXPECT_EQ(grid.title, "cross attention, by words");
+  expect_weights(grid, {0.75f, 0.25f / 3, 0.5f / 3, 0, 1, 0, 0, 0, 1});
+}
+
+TEST(Words, OfBytesAndSpaces) {
+  // "🐕" spelt in bytes: only the last has the character; "▁" alone begins the word after it.
+  const AttentionRecord record =
+      sentence("a 🐕", {{"a", 0, 1}, {"▁", 2, 2}, {"<0xF0>", 2, 2, false}, {"<0x9F>", 2, 2, false}, {"🐕", 2, 3, false}},
+               "b", {{"b", 0, 1}}, {0.1f, 0.2f, 0.1f, 0.1f, 0.4f, 0.1f, 0, 0, 0, 0, 0, 1});
+  const Grid grid = reduce(record, {.words = true});
+  EXPECT_EQ(texts(grid.columns), (std::vector<std::string>{"a", "🐕", "</s>"}));
+  expect_weights(grid, {0.1f, 0.8f, 0.1f, 0, 0, 1});
+}
+
+TEST(Words, OfChineseAreItsTokens) {
+  const AttentionRecord record = sentence("我爱你", {{"我", 0, 1}, {"爱", 1, 2}, {"你", 2, 3}}, "I love you",
+                                          {{"I", 0, 1}, {"lo", 2, 4}, {"ve", 4, 6, false}, {"you", 7, 10}},
+                                          {1, 0, 0, 0, 0, 1, 0, 0, 0, 0.5f, 0.5f, 0, 0, 0, 1, 0, 0, 0, 0, 1});
+  const Grid grid = reduce(record, {.words = true});
+  EXPECT_EQ(texts(grid.columns), (std::vector<std::string>{"我", "爱", "你", "</s>"}));
+  EXPECT_FALSE(grid.columns[1].space_before);
+  EXPECT_EQ(texts(grid.rows), (std::vector<std::string>{"I", "love", "you", "</s>"}));
+  expect_weights(grid, {1, 0, 0, 0, 0, 0.75f, 0.25f, 0, 0, 0, 1, 0, 0, 0, 0, 1});
+}
+
+TEST(Words, OfArabic) {
+  // "al|qitta" is one word; offsets count characters, not bytes.
+  const AttentionRecord record = sentence("القطة تنام", {{"ال", 0, 2}, {"قطة", 2, 5, false}, {"تنام", 6, 10}}, "cat",
+                                          {{"cat", 0, 3}}, {0.25f, 0.5f, 0.25f, 0, 0, 0, 0, 1});
+  const Grid grid = reduce(record, {.words = true});
+  EXPECT_EQ(texts(grid.columns), (std::vector<std::string>{"القطة", "تنام", "</s>"}));
+  expect_weights(grid, {0.75f, 0.25f, 0, 0, 0, 1});
+}
+
+TEST(Words, KeepAbsentCellsAbsent) {
+  AttentionRecord record = sentence("ab c", {{"a", 0, 1}, {"b", 1, 2, false}, {"c", 3, 4}}, "x", {{"x", 0, 1}},
+                                    {kAbsent, 1, kAbsent, kAbsent, kAbsent, kAbsent, 0.5f, 0.5f});
+  expect_weights(reduce(record, {.words = true}), {1, kAbsent, kAbsent, kAbsent, 0.5f, 0.5f});
+}
+
+}  // namespace
+}  // namespace fovea
