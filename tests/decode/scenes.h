@@ -6,13 +6,10 @@
 #include <vector>
 
 #include "decode/search.h"
+#include "small_models.h"
 
 namespace fovea {
 
-struct Setup {
-  std::string name;
-  ModelConfig config;
-};
 std::vector<Setup> setups();
 
 // A random model that ends now and then: nothing in it is 0, and the end mark is made likelier by `end`.
