@@ -11,8 +11,7 @@ void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields,
   for (const Field& field : fields->list()) {
     std::string flag = "--" + field.key();
     std::replace(flag.begin(), flag.end(), '_', '-');
-    const std::string key = field.key();
-    const auto set = [fields, key](const std::string& word) {
+    const auto set = [fields, key = field.key()](const std::string& word) {
       try {
         fields->find(key).set_text(word);
       } catch (const Error& error) {

@@ -127,10 +127,8 @@ void write_safetensors(const std::string& path, const std::vector<NamedTensor>& 
   size_t at = 0;
   for (const NamedTensor& named : tensors) {
     const Shape& shape = named.tensor.shape();
-    std::vector<int64_t> sizes;
-    for (int axis = 0; axis < shape.rank(); ++axis) sizes.push_back(shape[axis]);
     header[named.name] = {{"dtype", name_of_dtype(named.tensor.dtype())},
-                          {"shape", sizes},
+                          {"shape", std::vector<int64_t>(shape.begin(), shape.end())},
                           {"data_offsets", {at, at + named.tensor.bytes()}}};
     at += named.tensor.bytes();
   }
@@ -205,10 +203,9 @@ void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
   const auto found = entries_.find(name);
   check(found != entries_.end(), "{}: expected a tensor {}, got none", path_, name);
   const Entry& entry = found->second;
-  std::vector<int64_t> shape;
-  for (int axis = 0; axis < into.rank(); ++axis) shape.push_back(into.dim(axis));
-  check(entry.shape == shape, "{}: {}: expected shape [{}], got [{}]", path_, name, fmt::join(shape, ","),
-        fmt::join(entry.shape, ","));
+  const Shape& shape = into.shape();
+  check(std::equal(shape.begin(), shape.end(), entry.shape.begin(), entry.shape.end()),
+        "{}: {}: expected shape {}, got [{}]", path_, name, shape, fmt::join(entry.shape, ","));
   if (entry.dtype == name_of_dtype(into.dtype())) {
     copy_memory(into.device(), into.raw(), Device::cpu(), entry.data, entry.bytes);
   } else {

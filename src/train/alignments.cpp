@@ -21,6 +21,7 @@ std::vector<int32_t> words_of_pieces(const std::string& text, const std::vector<
   }
   word_at[text.size()] = std::max(word, 0);
   std::vector<int32_t> words;
+  words.reserve(tokens.size());
   for (const Token& token : tokens) words.push_back(word_at[token.begin]);
   return words;
 }

@@ -15,7 +15,7 @@ Field::Value value_of(const std::string& key, const toml::node& node) {
   if (const auto* x = node.as_floating_point()) return x->get();
   if (const auto* x = node.as_string()) return x->get();
   const toml::array* array = node.as_array();
-  check(array != nullptr, "{}: expected a value, got a date or a time", key);
+  if (array == nullptr) fail("{}: expected a value, got a date or a time", key);
   std::vector<std::string> list;
   for (const toml::node& item : *array) {
     check(item.is_string(), "{}: expected a list of texts, got something else in it", key);
