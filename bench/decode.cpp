@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/threads.h"
 #include "bench/seq2seq.h"
@@ -46,7 +45,7 @@ class Decoding {
     return search({&model, 1}, corpora_[which], batches, options, Device::cpu());
   }
 
-  // The smallest distance of a chosen word's log-probability from the likeliest's, given the words before.
+  // No chosen word may lie far below the likeliest, given the words before.
   void check(const std::string& name) const {
     const auto found = decode(1);
     const int64_t batch = kBatches[1];

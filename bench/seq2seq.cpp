@@ -68,6 +68,4 @@ std::vector<std::unique_ptr<Worker>> start_contenders(const Options& options, co
   return workers;
 }
 
-bool is_ours(const Worker& worker) { return worker.name().starts_with("fovea"); }
-
 }  // namespace bench

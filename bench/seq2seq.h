@@ -31,7 +31,5 @@ fovea::Source random_source(int64_t batch, fovea::Device device = fovea::Device:
 // own. `purpose` is what the processes are told to do: train or decode.
 std::vector<std::unique_ptr<Worker>> start_contenders(const Options& options, const std::string& model,
                                                       const std::string& purpose, int threads);
-// Whether a contender is one of ours.
-bool is_ours(const Worker& worker);
 
 }  // namespace bench

@@ -59,9 +59,4 @@ std::string minutes_text(double minutes) {
   return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
 }
 
-std::string thousands(int64_t number) {
-  if (number < 1000) return fmt::format("{}", number);
-  return fmt::format("{},{:03}", thousands(number / 1000), number % 1000);
-}
-
 }  // namespace fovea::app

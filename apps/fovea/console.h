@@ -27,6 +27,5 @@ class Console {
 };
 
 std::string minutes_text(double minutes);  // "45s", "3m20s", "2h05m"
-std::string thousands(int64_t number);     // "12,345"
 
 }  // namespace fovea::app

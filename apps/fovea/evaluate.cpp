@@ -1,14 +1,13 @@
 // fovea evaluate: how good translations are, by themselves or with the model that makes them.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/threads.h"
-#include "decode/translator.h"
+#include "base/thousands.h"
 #include "evaluate/bleu.h"
 #include "evaluate/by_length.h"
 #include "evaluate/chrf.h"
@@ -26,12 +25,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct EvaluateFlags {
-  std::vector<std::string> models, references, names = {"bleu", "chrf"};
+struct EvaluateFlags : ModelFlags {
+  std::vector<std::string> references, names = {"bleu", "chrf"};
   std::string hypotheses, source, output, tokenizer = "13a";
   bool by_length = false, several = false, json = false, lowercase = false;
-  int threads = 0;
-  TranslatorOptions translator;
   SearchOptions search;
   AlignmentTest alignment;
 };
@@ -110,7 +107,7 @@ TestSet read_set(const EvaluateFlags& flags) {
 
 // Fills in the hypotheses and returns the perplexity of the first references.
 double run_models(const EvaluateFlags& flags, TestSet& set) {
-  const Translator translator(flags.models, flags.translator, Device::cpu());
+  const Translator translator = flags.load();
   Console console(stderr);
   const auto show = [&](int64_t done) {
     console.live(
@@ -162,7 +159,6 @@ int evaluate_links(const EvaluateFlags& flags) {
 }
 
 int evaluate(const EvaluateFlags& flags) {
-  if (flags.threads > 0) set_thread_count(flags.threads);
   if (!flags.alignment.gold.empty()) return evaluate_links(flags);
   check(!flags.references.empty(), "evaluate: expected --references, what the translations should be");
   check(flags.models.empty() != flags.hypotheses.empty(), "evaluate: expected either --hypotheses or --model, got {}",
@@ -205,10 +201,8 @@ void add_evaluate(CLI::App& app, Run& run) {
       app.add_subcommand("evaluate", "Score translations: BLEU and chrF as sacreBLEU's, error rates, exact match.");
   const auto flags = std::make_shared<EvaluateFlags>();
   command->add_option("--hypotheses", flags->hypotheses, "Translations to score, a line each.")->type_name("FILE");
-  command
-      ->add_option("-m,--model", flags->models,
-                   "Or a model folder to translate --source with; several are an ensemble.")
-      ->type_name("DIR");
+  add_model_flags(*command, *flags)
+      ->description("Or a model folder to translate --source with; several are an ensemble.");
   command
       ->add_option("-r,--references", flags->references, "What they should be; several files for several references.")
       ->type_name("FILE");
@@ -233,8 +227,6 @@ void add_evaluate(CLI::App& app, Run& run) {
   command->add_flag("--store-best", flags->alignment.store_best,
                     "With --alignment and --model: remember the best head in the model's config.json.");
   command->add_flag("--json", flags->json, "Print JSON.");
-  command->add_option("--threads", flags->threads, "To compute with; 0 for all cores.")->check(CLI::NonNegativeNumber);
-  add_flags(*command, flags->translator, "Running");
   add_flags(*command, flags->search, "Search");
   command->callback([flags, &run] { run = [flags] { return evaluate(*flags); }; });
 }

@@ -3,15 +3,15 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/threads.h"
 
-namespace fovea::app::detail {
+namespace fovea::app {
 
-void add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const std::string& group) {
+void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const std::string& group) {
   for (const Field& field : fields->list()) {
     std::string flag = "--" + field.key();
     std::replace(flag.begin(), flag.end(), '_', '-');
-    const std::string key = field.key();
-    const auto set = [fields, key](const std::string& word) {
+    const auto set = [fields, key = field.key()](const std::string& word) {
       try {
         fields->find(key).set_text(word);
       } catch (const Error& error) {
@@ -31,4 +31,17 @@ void add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const s
   }
 }
 
-}  // namespace fovea::app::detail
+Translator ModelFlags::load() const {
+  if (threads > 0) set_thread_count(threads);
+  return {models, translator, Device::cpu()};
+}
+
+CLI::Option* add_model_flags(CLI::App& command, ModelFlags& flags) {
+  command.add_option("--threads", flags.threads, "To compute with; 0 for all cores.")
+      ->check(CLI::NonNegativeNumber)
+      ->group("Running");
+  add_flags(command, flags.translator, "Running");
+  return command.add_option("-m,--model", flags.models, "A model folder; several are an ensemble.")->type_name("DIR");
+}
+
+}  // namespace fovea::app

@@ -1,10 +1,14 @@
-// Settings (base/fields.h) as flags: the setting max_length is --max-length.
+// Settings (base/fields.h) as flags: the setting max_length is --max-length. And the flags that all
+// commands have that run models.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/fields.h"
+#include "decode/translator.h"
 
 namespace fovea::app {
 
@@ -16,5 +20,15 @@ void add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const s
 template <class Settings> void add_flags(CLI::App& command, Settings& settings, const std::string& group) {
   detail::add_flags(command, std::make_shared<Fields>(fields_of(settings)), group);
 }
+
+struct ModelFlags {
+  std::vector<std::string> models;
+  int threads = 0;
+  TranslatorOptions translator;
+
+  Translator load() const;  // and sets the number of threads
+};
+// Returns the option that names the models.
+CLI::Option* add_model_flags(CLI::App& command, ModelFlags& flags);
 
 }  // namespace fovea::app

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/thousands.h"
 #include "fovea/commands.h"
-#include "fovea/console.h"
 #include "store/model_folder.h"
 
 namespace fovea::app {

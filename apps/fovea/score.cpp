@@ -5,8 +5,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/threads.h"
-#include "decode/translator.h"
 #include "fovea/commands.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
@@ -16,18 +14,14 @@ namespace fovea::app {
 
 namespace {
 
-struct ScoreFlags {
-  std::vector<std::string> models;
+struct ScoreFlags : ModelFlags {
   std::string source, target, output;
   bool json = false;
-  int threads = 0;
-  TranslatorOptions translator;
 };
 
 int score(const ScoreFlags& flags) {
-  if (flags.threads > 0) set_thread_count(flags.threads);
   const ParallelLines lines = flags.target.empty() ? read_tsv(flags.source) : read_parallel(flags.source, flags.target);
-  const Translator translator(flags.models, flags.translator, Device::cpu());
+  const Translator translator = flags.load();
   const std::vector<Hypothesis> scores = translator.score(lines.source, lines.target);
   Output output(flags.output);
   double total = 0;
@@ -51,9 +45,7 @@ int score(const ScoreFlags& flags) {
 void add_score(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("score", "Log-probabilities of given translations, and the perplexity.");
   const auto flags = std::make_shared<ScoreFlags>();
-  command->add_option("-m,--model", flags->models, "A model folder; several are an ensemble.")
-      ->required()
-      ->type_name("DIR");
+  add_model_flags(*command, *flags)->required();
   command->add_option("source", flags->source, "Source text, or a TSV file of both sides.")
       ->required()
       ->type_name("FILE");
@@ -61,8 +53,6 @@ void add_score(CLI::App& app, Run& run) {
   command->add_option("-o,--output", flags->output, "Where scores go; standard output if not given.")
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "One JSON object a line, with each token's log-probability.");
-  command->add_option("--threads", flags->threads, "To compute with; 0 for all cores.")->check(CLI::NonNegativeNumber);
-  add_flags(*command, flags->translator, "Running");
   command->callback([flags, &run] { run = [flags] { return score(*flags); }; });
 }
 

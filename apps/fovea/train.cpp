@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <memory>
 
+#include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "train/trainer.h"

@@ -5,8 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/threads.h"
-#include "decode/translator.h"
+#include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/flags.h"
@@ -21,12 +20,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kLinesAtOnce = 4096;  // enough to sort by length
 
-struct TranslateFlags {
-  std::vector<std::string> models;
+struct TranslateFlags : ModelFlags {
   std::string input = "-", output;
   bool json = false;
-  int threads = 0;
-  TranslatorOptions translator;
   SearchOptions search;
 };
 
@@ -56,8 +52,7 @@ std::string text_lines(int64_t number, const Translation& translation, bool seve
 }
 
 int translate(const TranslateFlags& flags) {
-  if (flags.threads > 0) set_thread_count(flags.threads);
-  const Translator translator(flags.models, flags.translator, Device::cpu());
+  const Translator translator = flags.load();
   LineReader reader(flags.input);
   Output output(flags.output);
   Console console(stderr);
@@ -98,15 +93,11 @@ int translate(const TranslateFlags& flags) {
 void add_translate(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("translate", "Translate lines of text: one line out for every line in.");
   const auto flags = std::make_shared<TranslateFlags>();
-  command->add_option("-m,--model", flags->models, "A model folder; several are an ensemble.")
-      ->required()
-      ->type_name("DIR");
+  add_model_flags(*command, *flags)->required();
   command->add_option("-i,--input", flags->input, "Text to translate; - for standard input.")->type_name("FILE");
   command->add_option("-o,--output", flags->output, "Where translations go; standard output if not given.")
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "One JSON object a line, with scores and flags.");
-  command->add_option("--threads", flags->threads, "To compute with; 0 for all cores.")->check(CLI::NonNegativeNumber);
-  add_flags(*command, flags->translator, "Running");
   add_flags(*command, flags->search, "Search");
   command->footer("With --nbest above 1, text output is: line number ||| translation ||| score.");
   command->callback([flags, &run] { run = [flags] { return translate(*flags); }; });

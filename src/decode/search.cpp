@@ -38,7 +38,7 @@ class BatchSearch {
     }
     memory.source.rewind();
     const ArenaScope scope(&memory.source);
-    const DecodeOptions decode{beams_, longest, options.keep_weights || options.coverage_penalty > 0};
+    const DecodeOptions decode{beams_, longest, keeps_looks()};
     models_.emplace(models, Source{batch.source, batch.source_lengths}, decode);
   }
 

@@ -13,12 +13,6 @@ const ArchitectureEntry kArchitectures[] = {
     {"transformer", "Vaswani et al. 2017", "Attention alone.", make_transformer},
 };
 
-std::vector<std::string> architecture_names() {
-  std::vector<std::string> names;
-  for (const ArchitectureEntry& entry : kArchitectures) names.emplace_back(entry.name);
-  return names;
-}
-
 }  // namespace
 
 Var time_major(const Var& x) {
@@ -36,7 +30,8 @@ std::unique_ptr<Model> make_model(Parameters& parameters, const ModelConfig& con
   for (const ArchitectureEntry& entry : kArchitectures) {
     if (entry.name == config.architecture) return entry.make(parameters, config, sizes);
   }
-  fail("model.architecture: expected one of {}, got {}", fmt::join(architecture_names(), ", "), config.architecture);
+  fail("model.architecture: expected one of {}, got {}", fmt::join(names_of(kArchitectures), ", "),
+       config.architecture);
 }
 
 ModelConfig::ModelConfig() {
@@ -65,7 +60,7 @@ int64_t ModelConfig::most_source() const {
 }
 
 void ModelConfig::describe(Fields& f) {
-  f.add("architecture", architecture, "The model.").choices(architecture_names());
+  f.add("architecture", architecture, "The model.").choices(names_of(kArchitectures));
   f.add("embedding", embedding, "Depth of a word's vector (transformer: of everything).").at_least(1);
   f.add("hidden", hidden, "Recurrent: depth of a state.").at_least(1);
   f.add("encoder_layers", encoder_layers, "Layers of the encoder.").at_least(1);

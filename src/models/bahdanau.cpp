@@ -15,9 +15,7 @@ class Bahdanau final : public RecurrentModel {
   Bahdanau(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
       : RecurrentModel(parameters, config, sizes),
         attention_(parameters, "attention", config.attention, config.hidden, encoder_.depth()),
-        deep_(parameters, "decoder.deep", config.hidden + attention_.context_depth() + config.embedding,
-              config.tie_embeddings ? config.embedding : config.hidden),
-        out_(parameters, config, words_, config.hidden, sizes.target_words) {
+        out_(parameters, config, words_, config.hidden + attention_.context_depth(), sizes.target_words) {
     make_cells(parameters, attention_.context_depth());
   }
 
@@ -27,14 +25,11 @@ class Bahdanau final : public RecurrentModel {
     state.top = cells().step(word_gates, context, state.cells);
     return concat({state.top, context}, 1);
   }
-  Var read(const Var& features, const Var& words) const override {
-    return out_(dropout(tanh(deep_(concat({features, words}, features.rank() - 1))), rate()));
-  }
+  Var read(const Var& features, const Var& words) const override { return out_(features, words); }
   const Attention* attention() const override { return &attention_; }
 
   Attention attention_;
-  Linear deep_;
-  OutputLayer out_;
+  DeepOutput out_;
 };
 
 }  // namespace

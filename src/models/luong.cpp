@@ -24,8 +24,6 @@ class Luong final : public RecurrentModel {
   }
 
  private:
-  static int64_t output_depth(const ModelConfig& c) { return c.tie_embeddings ? c.embedding : c.hidden; }
-
   // h~ from the states and contexts, [...,H] and [...,D]
   Var attentional(const Var& state, const Var& context) const {
     return dropout(tanh(combine_(concat({context, state}, state.rank() - 1))), rate());

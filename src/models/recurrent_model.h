@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "models/model.h"
 #include "models/recurrent_parts.h"
 
 namespace fovea {

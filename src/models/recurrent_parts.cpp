@@ -74,6 +74,18 @@ Var DecoderCells::unroll(const Var& word_gates, const std::vector<State>& initia
   return below;
 }
 
+int64_t output_depth(const ModelConfig& config) { return config.tie_embeddings ? config.embedding : config.hidden; }
+
+DeepOutput::DeepOutput(Parameters& parameters, const ModelConfig& config, const Embedding& words, int64_t feature_depth,
+                       int64_t target_words)
+    : deep_(parameters, "decoder.deep", feature_depth + config.embedding, output_depth(config)),
+      out_(parameters, config, words, output_depth(config), target_words),
+      rate_(static_cast<float>(config.dropout)) {}
+
+Var DeepOutput::operator()(const Var& features, const Var& words) const {
+  return out_(dropout(tanh(deep_(concat({features, words}, features.rank() - 1))), rate_));
+}
+
 Var pick_rows(const Var& x, const Tensor& rows) {
   const int64_t width = x.size() / std::max<int64_t>(1, x.dim(0));
   const Var picked = embedding(x.reshape({x.dim(0), width}), rows.reshape({rows.size()}));

@@ -1,12 +1,11 @@
-// What the recurrent encoder-decoders share: the encoder with the bridge to the decoder's first states,
-// and a stack of decoder cells that moves one step.
+// What the recurrent encoder-decoders share: the encoder with the bridge to the decoder's first states, a
+// stack of decoder cells that moves one step, and the deep output.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "models/config.h"
-#include "models/model.h"
+#include "models/architectures.h"
 #include "nn/recurrent.h"
 
 namespace fovea {
@@ -52,6 +51,22 @@ class DecoderCells {
   ModelConfig config_;
   std::vector<RecurrentCell> cells_;
   std::vector<Linear> feed_;  // none or one
+};
+
+// The depth of what words are read from: the embedding's, where its matrix is the output layer's, too.
+int64_t output_depth(const ModelConfig& config);
+
+// W tanh(U [features; y]), y the word before (Bahdanau et al. 2015, appendix A.2.2).
+class DeepOutput {
+ public:
+  DeepOutput(Parameters& parameters, const ModelConfig& config, const Embedding& words, int64_t feature_depth,
+             int64_t target_words);
+  Var operator()(const Var& features, const Var& words) const;  // [...,F], [...,E] -> [...,V]
+
+ private:
+  Linear deep_;
+  OutputLayer out_;
+  float rate_;
 };
 
 // Rows of every tensor of a state, picked anew: beam k of sentence b goes on from rows[k,b].

@@ -11,10 +11,7 @@ namespace {
 class RnnSeq2Seq final : public RecurrentModel {
  public:
   RnnSeq2Seq(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
-      : RecurrentModel(parameters, config, sizes),
-        deep_(parameters, "decoder.deep", config.hidden + config.embedding,
-              config.tie_embeddings ? config.embedding : config.hidden),
-        out_(parameters, config, words_, config.hidden, sizes.target_words) {
+      : RecurrentModel(parameters, config, sizes), out_(parameters, config, words_, config.hidden, sizes.target_words) {
     make_cells(parameters, 0);
   }
 
@@ -25,12 +22,9 @@ class RnnSeq2Seq final : public RecurrentModel {
   Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory*, bool, Forced&) const override {
     return cells().unroll(word_gates, encoded.initial);
   }
-  Var read(const Var& features, const Var& words) const override {
-    return out_(dropout(tanh(deep_(concat({features, words}, features.rank() - 1))), rate()));
-  }
+  Var read(const Var& features, const Var& words) const override { return out_(features, words); }
 
-  Linear deep_;
-  OutputLayer out_;
+  DeepOutput out_;
 };
 
 }  // namespace

@@ -162,10 +162,10 @@ class Transformer final : public Model {
 
   static Var taken(const AttentionResult& attended, TakenWeights::Kind kind, size_t layer, bool keep, Forced& result) {
     if (keep) result.weights.push_back({kind, static_cast<int64_t>(layer), attended.weights, attended.center});
+    const auto add = [](const Var& x, Var& sum) { sum = sum ? sum + time_major(x) : time_major(x); };
     if (attended.log_choice) {
-      result.log_choice =
-          result.log_choice ? result.log_choice + time_major(attended.log_choice) : time_major(attended.log_choice);
-      result.entropy = result.entropy ? result.entropy + time_major(attended.entropy) : time_major(attended.entropy);
+      add(attended.log_choice, result.log_choice);
+      add(attended.entropy, result.entropy);
     }
     return attended.context;
   }

@@ -13,14 +13,14 @@ Var rotary(const Var& x, int64_t heads, int64_t position, int64_t stride) {
   check(x.dim(2) / heads % 2 == 0, "rotary: expected heads of an even depth, got {}", x.dim(2) / heads);
   const Device d = x.device();
   RotaryArgs args{.x = x.value(), .y = empty_like(x.value()), .heads = heads, .position = position, .stride = stride};
-  kernels(d).rotary(fovea::stream(d), args);
+  kernels(d).rotary(stream(d), args);
   return Tape::record(args.y, {x}, [=](const Tensor& dy) {
     RotaryArgs back = args;
     back.x = dy;
     back.y = x.grad();
     back.back = true;
     back.accumulate = true;
-    kernels(d).rotary(fovea::stream(d), back);
+    kernels(d).rotary(stream(d), back);
   });
 }
 

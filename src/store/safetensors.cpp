@@ -71,6 +71,53 @@ std::pair<std::byte*, size_t> map_file(const std::string& path) {
   return {static_cast<std::byte*>(data), bytes};
 }
 
+using Sizes = std::vector<uint64_t>;
+using Place = std::pair<size_t, size_t>;  // of a tensor's bytes: begin, end
+
+// What an entry of the header says under a key. `tensor` is the file and the tensor's name, for errors.
+Sizes sizes_at(const Json& about, const char* key, const std::string& tensor) {
+  const auto found = about.is_object() ? about.find(key) : about.end();
+  check(found != about.end() && found->is_array(), "{}: expected a list {}", tensor, key);
+  for (const Json& size : *found) {
+    check(size.is_number_unsigned(), "{}: expected whole numbers in {}", tensor, key);
+  }
+  return found->get<Sizes>();
+}
+
+std::map<std::string, std::string> texts_in(const Json& metadata, const std::string& path) {
+  check(metadata.is_object(), "{}: expected an object as metadata, got {}", path, metadata.type_name());
+  std::map<std::string, std::string> texts;
+  for (const auto& item : metadata.items()) {
+    check(item.value().is_string(), "{}: expected texts as metadata, got {} at {}", path, item.value().type_name(),
+          item.key());
+    texts[item.key()] = item.value().get<std::string>();
+  }
+  return texts;
+}
+
+// Whether a shape of such elements takes so many bytes. Divided instead of multiplied: no product of hostile sizes
+// can wrap around.
+bool fits(const Sizes& shape, size_t element_bytes, size_t bytes) {
+  if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) return bytes == 0;
+  if (bytes % element_bytes != 0) return false;
+  uint64_t left = bytes / element_bytes;
+  for (const uint64_t size : shape) {
+    if (left % size != 0) return false;
+    left /= size;
+  }
+  return left == 1;
+}
+
+void check_side_by_side(std::vector<Place> places, size_t data_bytes, const std::string& path) {
+  std::sort(places.begin(), places.end());
+  size_t end = 0;
+  for (const auto& [begin, next] : places) {
+    check(begin == end, "{}: expected tensors side by side, got a hole or an overlap at byte {}", path, begin);
+    end = next;
+  }
+  check(end == data_bytes, "{}: expected {} bytes of tensors, got {}", path, end, data_bytes);
+}
+
 }  // namespace
 
 void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
@@ -80,16 +127,14 @@ void write_safetensors(const std::string& path, const std::vector<NamedTensor>& 
   size_t at = 0;
   for (const NamedTensor& named : tensors) {
     const Shape& shape = named.tensor.shape();
-    std::vector<int64_t> sizes;
-    for (int axis = 0; axis < shape.rank(); ++axis) sizes.push_back(shape[axis]);
     header[named.name] = {{"dtype", name_of_dtype(named.tensor.dtype())},
-                          {"shape", sizes},
+                          {"shape", std::vector<int64_t>(shape.begin(), shape.end())},
                           {"data_offsets", {at, at + named.tensor.bytes()}}};
     at += named.tensor.bytes();
   }
   std::string text = header.dump();
   text.resize((text.size() + kLength + kAlignment - 1) / kAlignment * kAlignment - kLength, ' ');
-  uint64_t length = text.size();
+  const uint64_t length = text.size();
   static_assert(std::endian::native == std::endian::little);
   AtomicFile file(path);
   file.write({reinterpret_cast<const char*>(&length), kLength});
@@ -123,54 +168,29 @@ void SafetensorsFile::parse(std::string_view header, size_t data_bytes) {
   const Json json = Json::parse(header, nullptr, false);
   check(json.is_object(), "{}: expected a JSON object as the safetensors header, got something else", path_);
   const std::byte* data = map_ + kLength + header.size();
-  std::vector<std::pair<size_t, size_t>> places;
-  for (const auto& [name, about] : json.items()) {
-    if (name == "__metadata__") {
-      check(about.is_object(), "{}: expected an object as metadata", path_);
-      for (const auto& [key, value] : about.items()) {
-        check(value.is_string(), "{}: expected texts as metadata, got {} at {}", path_, value.type_name(), key);
-        metadata_[key] = value.get<std::string>();
-      }
+  std::vector<Place> places;
+  for (const auto& item : json.items()) {
+    const Json& about = item.value();
+    if (item.key() == "__metadata__") {
+      metadata_ = texts_in(about, path_);
       continue;
     }
-    const auto list = [&](const char* key) -> std::vector<uint64_t> {
-      const auto found = about.is_object() ? about.find(key) : about.end();
-      check(about.is_object() && found != about.end() && found->is_array(), "{}: {}: expected a list {}", path_, name,
-            key);
-      for (const Json& x : *found) {
-        check(x.is_number_unsigned(), "{}: {}: expected whole numbers in {}", path_, name, key);
-      }
-      return found->get<std::vector<uint64_t>>();
-    };
-    const std::vector<uint64_t> shape = list("shape"), offsets = list("data_offsets");
+    const std::string tensor = fmt::format("{}: {}", path_, item.key());
+    const Sizes shape = sizes_at(about, "shape", tensor), offsets = sizes_at(about, "data_offsets", tensor);
     const auto dtype = about.find("dtype");
     check(dtype != about.end() && dtype->is_string() && bytes_of_dtype(dtype->get<std::string>()) != 0,
-          "{}: {}: expected a known dtype, got {}", path_, name, dtype == about.end() ? "none" : dtype->dump());
+          "{}: expected a known dtype, got {}", tensor, dtype == about.end() ? "none" : dtype->dump());
     check(offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= data_bytes,
-          "{}: {}: expected data_offsets within {} bytes, got {} (is the file cut off?)", path_, name, data_bytes,
+          "{}: expected data_offsets within {} bytes, got {} (is the file cut off?)", tensor, data_bytes,
           fmt::join(offsets, ", "));
     Entry entry{dtype->get<std::string>(), {shape.begin(), shape.end()}, data + offsets[0], offsets[1] - offsets[0]};
-    // Divided instead of multiplied: no product of hostile sizes can wrap around.
-    uint64_t left = entry.bytes / bytes_of_dtype(entry.dtype);
-    const bool empty = std::find(shape.begin(), shape.end(), 0u) != shape.end();
-    bool fits = entry.bytes % bytes_of_dtype(entry.dtype) == 0 && (!empty || entry.bytes == 0);
-    for (const uint64_t size : shape) {
-      if (empty || !fits) break;
-      fits = left % size == 0 && left != 0;
-      left /= size;
-    }
-    check(fits && (empty || left == 1), "{}: {}: expected as many bytes as shape [{}] of {} takes, got {}", path_, name,
-          fmt::join(shape, ","), entry.dtype, entry.bytes);
+    check(fits(shape, bytes_of_dtype(entry.dtype), entry.bytes),
+          "{}: expected as many bytes as shape [{}] of {} takes, got {}", tensor, fmt::join(shape, ","), entry.dtype,
+          entry.bytes);
     places.emplace_back(offsets[0], offsets[1]);
-    check(entries_.emplace(name, std::move(entry)).second, "{}: expected {} once, got it again", path_, name);
+    entries_.emplace(item.key(), std::move(entry));
   }
-  std::sort(places.begin(), places.end());
-  size_t end = 0;
-  for (const auto& [begin, next] : places) {
-    check(begin == end, "{}: expected tensors side by side, got a hole or an overlap at byte {}", path_, begin);
-    end = next;
-  }
-  check(end == data_bytes, "{}: expected {} bytes of tensors, got {}", path_, end, data_bytes);
+  check_side_by_side(std::move(places), data_bytes, path_);
 }
 
 std::vector<std::string> SafetensorsFile::names() const {
@@ -183,10 +203,9 @@ void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
   const auto found = entries_.find(name);
   check(found != entries_.end(), "{}: expected a tensor {}, got none", path_, name);
   const Entry& entry = found->second;
-  std::vector<int64_t> shape;
-  for (int axis = 0; axis < into.rank(); ++axis) shape.push_back(into.dim(axis));
-  check(entry.shape == shape, "{}: {}: expected shape [{}], got [{}]", path_, name, fmt::join(shape, ","),
-        fmt::join(entry.shape, ","));
+  const Shape& shape = into.shape();
+  check(std::equal(shape.begin(), shape.end(), entry.shape.begin(), entry.shape.end()),
+        "{}: {}: expected shape {}, got [{}]", path_, name, shape, fmt::join(entry.shape, ","));
   if (entry.dtype == name_of_dtype(into.dtype())) {
     copy_memory(into.device(), into.raw(), Device::cpu(), entry.data, entry.bytes);
   } else {

@@ -16,8 +16,12 @@
 namespace fovea {
 
 namespace {
+
 thread_local Arena* current_arena = nullptr;
-}
+
+size_t rounded_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
 
 Arena::Arena(Device device, size_t first_chunk) : device_(device) { add_chunk(first_chunk); }
 
@@ -34,10 +38,6 @@ void Arena::add_chunk(size_t bytes) {
   offset_ = 0;
   if (device_.on_host()) FOVEA_POISON(data, bytes);
 }
-
-namespace {
-size_t rounded_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-}  // namespace
 
 void Arena::give_back(std::byte* data, size_t bytes) {
   if (bytes == 0) return;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/thousands.h"
 #include "base/threads.h"
 
 namespace fovea {
@@ -83,12 +84,6 @@ int64_t* reason_against(size_t source, size_t target, const CorpusOptions& optio
   return uneven ? &report.ratio : nullptr;
 }
 
-// 1234567 as 1,234,567.
-std::string grouped(int64_t number) {
-  if (number < 1000) return std::to_string(number);
-  return fmt::format("{},{:03}", grouped(number / 1000), number % 1000);
-}
-
 }  // namespace
 
 void Sentences::append(std::span<const int32_t> ids) {
@@ -97,11 +92,11 @@ void Sentences::append(std::span<const int32_t> ids) {
 }
 
 std::string FilterReport::text() const {
-  std::string text = fmt::format("kept {} of {} pairs", grouped(kept), grouped(total));
+  std::string text = fmt::format("kept {} of {} pairs", thousands(kept), thousands(total));
   std::string_view separator = "; left out: ";
   const auto add = [&](int64_t count, std::string_view reason) {
     if (count == 0) return;
-    text += fmt::format("{}{} {}", separator, grouped(count), reason);
+    text += fmt::format("{}{} {}", separator, thousands(count), reason);
     separator = ", ";
   };
   add(empty_source, "with an empty source");

@@ -1,5 +1,4 @@
 // What a recipe may say about vocabularies, corpora and batches.
-
 #include "base/fields.h"
 #include "text/batches.h"
 #include "text/corpus.h"

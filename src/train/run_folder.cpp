@@ -26,7 +26,6 @@ bool may_change(std::string_view key) {
 
 std::string checkpoint_path(const std::string& folder) { return folder + "/checkpoint.safetensors"; }
 std::string metrics_path(const std::string& folder) { return folder + "/metrics.jsonl"; }
-bool has_run(const std::string& folder) { return std::filesystem::exists(recipe_path(folder)); }
 
 void remove_run(const std::string& folder) {
   for (const char* name : {"recipe.toml", "metrics.jsonl", "checkpoint.safetensors", "model.safetensors", "config.json",

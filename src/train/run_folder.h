@@ -11,7 +11,6 @@ namespace fovea {
 
 std::string checkpoint_path(const std::string& folder);
 std::string metrics_path(const std::string& folder);
-bool has_run(const std::string& folder);
 void remove_run(const std::string& folder);  // only what a run writes
 
 void save_recipe(const Recipe& recipe);

@@ -9,22 +9,13 @@ namespace fovea {
 
 namespace {
 
-std::string_view type_name(const toml::node& node) {
-  switch (node.type()) {
-    case toml::node_type::date:
-    case toml::node_type::time:
-    case toml::node_type::date_time: return "a date";
-    default: return "something else";
-  }
-}
-
 Field::Value value_of(const std::string& key, const toml::node& node) {
   if (const auto* x = node.as_boolean()) return x->get();
   if (const auto* x = node.as_integer()) return x->get();
   if (const auto* x = node.as_floating_point()) return x->get();
   if (const auto* x = node.as_string()) return x->get();
   const toml::array* array = node.as_array();
-  check(array != nullptr, "{}: expected a value, got {}", key, type_name(node));
+  if (array == nullptr) fail("{}: expected a value, got a date or a time", key);
   std::vector<std::string> list;
   for (const toml::node& item : *array) {
     check(item.is_string(), "{}: expected a list of texts, got something else in it", key);

@@ -72,7 +72,6 @@ class Trainer {
     int64_t validations = 0, waited = 0;  // waited: validations since the best
   };
 
-  void prepare(Start start);
   void train_step();
   void update_average();
   void report_step();

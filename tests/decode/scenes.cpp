@@ -5,28 +5,10 @@
 
 namespace fovea {
 
-namespace {
-
-ModelConfig small(const std::string& architecture) {
-  ModelConfig c;
-  c.architecture = architecture;
-  c.embedding = 8;
-  c.hidden = 8;
-  c.bidirectional = false;
-  c.feed_forward = 12;
-  c.dropout = 0.0;
-  c.self_attention.heads = 2;
-  c.attention.window = 2;
-  c.attention.longest = 32;
-  return c;
-}
-
-}  // namespace
-
 std::vector<Setup> setups() {
   std::vector<Setup> all;
   const auto add = [&](const std::string& name, const std::string& architecture, auto&& change) {
-    all.push_back({name, small(architecture)});
+    all.push_back({name, small_config(architecture)});
     change(all.back().config);
   };
   add("rnn_seq2seq", "rnn-seq2seq", [](ModelConfig&) {});

@@ -6,13 +6,10 @@
 #include <vector>
 
 #include "decode/search.h"
+#include "small_models.h"
 
 namespace fovea {
 
-struct Setup {
-  std::string name;
-  ModelConfig config;
-};
 std::vector<Setup> setups();
 // Every score, scope and selection that go together, in every architecture that attends.
 std::vector<Setup> mechanisms(const std::string& architecture);

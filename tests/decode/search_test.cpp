@@ -1,14 +1,12 @@
-// Search over every architecture: against a plain greedy loop of forced decoding, against exhaustive search,
-// and the same however sentences are batched.
+// Search over every architecture: against a plain greedy loop of forced decoding, against the scores that forced
+// decoding gives, and the same however sentences are batched.
 #include "decode/search.h"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <set>
 
 #include "decode/scenes.h"
-#include "support.h"
 
 namespace fovea {
 namespace {

@@ -1,7 +1,6 @@
 // Attention of the CPU against the reference in f64, on every instruction set: sizes that are hard to cut,
 // scores and sums far from zero, masks that hide everything, and the same bits for any number of threads.
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <cmath>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include "base/random.h"
 #include "base/threads.h"
 #include "kernels/kernels.h"
+#include "kernels/targets.h"
 
 namespace fovea {
 namespace {
@@ -20,20 +20,6 @@ const Device kCpu = Device::cpu();
 const Device kReference = Device::reference();
 const KernelTable& cpu() { return kernels(kCpu); }
 const KernelTable& reference() { return kernels(kReference); }
-
-void on_every_target(const std::function<void()>& body) {
-  const int64_t able = hwy::SupportedTargets();
-  for (int64_t left = able; left != 0; left &= left - 1) {
-    const int64_t target = left & -left;
-    if ((target & (HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON)) == 0) continue;
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 double at(const Tensor& x, int64_t i) {
   switch (x.dtype()) {

@@ -11,8 +11,8 @@
 #include "base/random.h"
 #include "base/threads.h"
 #include "kernels/cpu/gemm_bf16.h"
-#include "kernels/cpu/simd.h"
 #include "kernels/kernels.h"
+#include "kernels/targets.h"
 #include "tensor/arena.h"
 
 namespace fovea {
@@ -360,20 +360,11 @@ TEST_P(RecurrentKernel, TakesAWeightThatIsGoneAfterThePass) {
 
 TEST_P(RecurrentKernel, RunsOnEveryInstructionSetAndBf16Kernel) {
   const LayerShape shape = {.T = 3, .B = 18, .H = 45, .reverse = true, .whole = true};
-  const int64_t able = hwy::SupportedTargets();
-  for (int64_t left = able; left != 0; left &= left - 1) {
-    const int64_t target = left & -left;
-    if ((target & (HWY_TARGETS)) == 0) continue;
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
+  on_every_target([&] {
     const Layer layer = make_layer(GetParam(), shape);
     expect_forward_agrees(layer, GetParam());
     expect_backward_agrees(layer, GetParam());
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-
+  });
   const cpu::Bf16Kernel before = cpu::bf16_kernel();
   for (const auto kernel : {cpu::Bf16Kernel::kNone, cpu::Bf16Kernel::kEmulated, cpu::Bf16Kernel::kAvx512}) {
     if (!cpu::available(kernel)) continue;

@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "kernels/simd_math_test.cpp"
 #include "kernels/cpu/simd_math.h"
 #include "kernels/cpu/random_simd.h"
+#include "kernels/targets.h"
 
 #include <gtest/gtest.h>
 
@@ -78,21 +79,6 @@ HWY_EXPORT(to_bf16);
 HWY_EXPORT(from_bf16);
 HWY_EXPORT(sum_and_max);
 HWY_EXPORT(draw_words);
-
-// Runs body once on each instruction set that is compiled in and that this machine has.
-template <class Body> void on_every_target(Body&& body) {
-  const int64_t able = hwy::SupportedTargets();
-  for (int64_t left = able; left != 0; left &= left - 1) {
-    const int64_t target = left & -left;
-    if ((target & (HWY_TARGETS)) == 0) continue;
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(target);
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 // Every 4,099th f32 of all 2^32, and those at which something happens.
 const std::vector<float>& sample() {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/model.h"
+#include "small_models.h"
 #include "support.h"
 
 namespace fovea {
@@ -13,31 +14,11 @@ namespace {
 const Device kReference = Device::reference();
 constexpr int64_t kWords = 11, kBatch = 3, kSourceLength = 6, kTargetLength = 4;
 
-struct Setup {
-  std::string name;
-  ModelConfig config;
-};
-
-ModelConfig small(const std::string& architecture) {
-  ModelConfig c;
-  c.architecture = architecture;
-  c.embedding = 8;
-  c.hidden = 8;
-  c.bidirectional = false;  // so that dot products find one depth
-  c.feed_forward = 12;
-  c.longest = 16;
-  c.dropout = 0.0;
-  c.self_attention.heads = 2;
-  c.attention.window = 2;
-  c.attention.longest = 16;
-  return c;
-}
-
 std::vector<Setup> setups() {
-  std::vector<Setup> all = {{"rnn_seq2seq", small("rnn-seq2seq")}};
+  std::vector<Setup> all = {{"rnn_seq2seq", small_config("rnn-seq2seq")}};
   for (const std::string architecture : {"bahdanau", "luong", "transformer"}) {
     const auto add = [&](const std::string& name, auto&& change) {
-      Setup setup{architecture + "_" + name, small(architecture)};
+      Setup setup{architecture + "_" + name, small_config(architecture)};
       change(setup.config);
       for (char& c : setup.name) c = c == '-' ? '_' : c;
       all.push_back(setup);
@@ -79,6 +60,30 @@ struct Scene {
   Tensor before = ids({kTargetLength, kBatch}, 2), after = ids({kTargetLength, kBatch}, 3);
 };
 
+// Central differences of `value` at a few elements of every parameter.
+struct Differences {
+  double step, tolerance;
+  int draws;
+};
+template <class Value>
+void expect_gradients(const Parameters& parameters, const Differences& differences, const Value& value) {
+  Random random(8);
+  for (const Parameter& p : parameters.list()) {
+    for (int draw = 0; draw < differences.draws; ++draw) {
+      const auto i = static_cast<int64_t>(random.below(static_cast<uint64_t>(p.shape().count())));
+      double* x = p.value().data<double>() + i;
+      const double kept = *x, step = differences.step;
+      *x = kept + step;
+      const double above = value();
+      *x = kept - step;
+      const double below = value();
+      *x = kept;
+      EXPECT_NEAR(p.grad().data<double>()[i], (above - below) / (2 * step), differences.tolerance)
+          << p.name() << " " << i;
+    }
+  }
+}
+
 class ModelTest : public ::testing::TestWithParam<Setup> {
  protected:
   ModelTest() : model(make_model(parameters, GetParam().config, {kWords, kWords})) { parameters.allocate(3); }
@@ -98,21 +103,8 @@ TEST_P(ModelTest, HasTheGradientItShould) {
     const Recording recording(tape);
     tape.backward(loss());
   }
-  const auto value = [&] { return loss().value().data<double>()[0]; };
-  Random random(8);
-  for (const Parameter& p : parameters.list()) {
-    for (int draw = 0; draw < 3; ++draw) {
-      const auto i = static_cast<int64_t>(random.below(static_cast<uint64_t>(p.shape().count())));
-      double* x = p.value().data<double>() + i;
-      const double kept = *x, step = 1e-5;
-      *x = kept + step;
-      const double above = value();
-      *x = kept - step;
-      const double below = value();
-      *x = kept;
-      EXPECT_NEAR(p.grad().data<double>()[i], (above - below) / (2 * step), 1e-8) << p.name() << " " << i;
-    }
-  }
+  expect_gradients(parameters, {.step = 1e-5, .tolerance = 1e-8, .draws = 3},
+                   [&] { return loss().value().data<double>()[0]; });
 }
 
 TEST_P(ModelTest, StepsToWhatItWouldBeForcedTo) {
@@ -141,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ModelTest, ::testing::ValuesIn(setups()),
 // selection leaves for its rewards must have the right gradient, and so must what flows through expected values.
 TEST(HardSelection, LeavesWhatRewardsNeedWithItsGradient) {
   for (const std::string architecture : {"bahdanau", "luong", "transformer"}) {
-    ModelConfig config = small(architecture);
+    ModelConfig config = small_config(architecture);
     config.attention.selection = "hard";
     Parameters parameters(kReference, DType::kF64);
     const auto model = make_model(parameters, config, {kWords, kWords});
@@ -159,26 +151,16 @@ TEST(HardSelection, LeavesWhatRewardsNeedWithItsGradient) {
       if (backward) tape.backward(loss);
       return to_host<double>(loss.value())[0];
     };
+    SCOPED_TRACE(architecture);
     pass(true);
-    Random random(8);
-    for (const Parameter& p : parameters.list()) {
-      const auto i = static_cast<int64_t>(random.below(static_cast<uint64_t>(p.shape().count())));
-      double* x = p.value().data<double>() + i;
-      const double kept = *x, step = 1e-6;
-      *x = kept + step;
-      const double above = pass(false);
-      *x = kept - step;
-      const double below = pass(false);
-      *x = kept;
-      EXPECT_NEAR(p.grad().data<double>()[i], (above - below) / (2 * step), 1e-6) << architecture << " " << p.name();
-    }
+    expect_gradients(parameters, {.step = 1e-6, .tolerance = 1e-6, .draws = 1}, [&] { return pass(false); });
   }
 }
 
 TEST(ModelWeights, AreWhatASentenceWasReadWith) {
   for (const std::string architecture : {"bahdanau", "luong", "transformer"}) {
     Parameters parameters(kReference, DType::kF64);
-    const auto model = make_model(parameters, small(architecture), {kWords, kWords});
+    const auto model = make_model(parameters, small_config(architecture), {kWords, kWords});
     parameters.allocate(3);
     const Scene scene;
     const Forced plain = model->force(scene.source, scene.before),
@@ -199,7 +181,7 @@ TEST(ModelWeights, AreWhatASentenceWasReadWith) {
 
 TEST(ModelErrors, SayWhatDoesNotGoTogether) {
   const auto make = [](auto&& change) {
-    ModelConfig c = small("bahdanau");
+    ModelConfig c = small_config("bahdanau");
     change(c);
     Parameters parameters(kReference, DType::kF64);
     return make_model(parameters, c, {kWords, kWords});
