@@ -75,33 +75,37 @@ void TerminalPage::end_line() {
   column_ = 0;
 }
 
+void TerminalPage::begin_next(int64_t indent) {
+  end_line();
+  move_to(indent);
+  text_ += sentence_;
+}
+
 void TerminalPage::flow(std::string_view text, const Ink& ink, int64_t indent) {
-  const auto begin_next = [&] {
-    end_line();
-    move_to(indent);
-    text_ += sentence_;
-  };
   const int64_t wide = display_width(text);
-  if (column_ + wide > width() && column_ > indent) begin_next();
+  if (column_ + wide > width() && column_ > indent) begin_next(indent);
   if (column_ + wide <= width()) return write(text, ink);
   for (const std::string& cluster : clusters(text)) {
-    if (column_ + display_width(cluster) > width()) begin_next();
+    if (column_ + display_width(cluster) > width()) begin_next(indent);
     write(cluster, ink);
   }
+}
+
+void TerminalPage::flow_word(std::string_view word, const Ink& ink, int64_t indent) {
+  if (column_ > indent) {
+    if (column_ + 1 + display_width(word) > width())
+      begin_next(indent);
+    else
+      write(" ");
+  }
+  flow(word, ink, indent);
 }
 
 void TerminalPage::prose(std::string_view text, const Ink& ink, int64_t indent) {
   move_to(indent);
   while (!text.empty()) {
     const size_t space = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, space);
-    if (column_ > indent) {
-      if (column_ + 1 + display_width(word) <= width())
-        write(" ", ink);
-      else
-        end_line(), move_to(indent);
-    }
-    flow(word, ink, indent);
+    flow_word(text.substr(0, space), ink, indent);
     text.remove_prefix(std::min(space + 1, text.size()));
   }
   end_line();

@@ -36,6 +36,8 @@ class TerminalPage {
   void end_line();               // colours end with the line
   // Writes on the next line, from column `indent`, when it does not fit on this one; breaks what fits on no line.
   void flow(std::string_view text, const Ink& ink = {}, int64_t indent = 0);
+  // With a space before it, where it does not begin a line.
+  void flow_word(std::string_view word, const Ink& ink = {}, int64_t indent = 0);
   // Prose, broken at its spaces; ends the line.
   void prose(std::string_view text, const Ink& ink = {}, int64_t indent = 0);
   // Between the two, text reads as one sentence; bidi moves nothing into it or out of it, also over several lines.
@@ -46,6 +48,7 @@ class TerminalPage {
 
  private:
   void set_ink(const Ink& ink);
+  void begin_next(int64_t indent);
 
   TerminalStyle terminal_;
   std::string text_;
@@ -63,7 +66,7 @@ std::vector<std::string> label_texts(const TerminalPage& page, const std::vector
 // In a table: cut to the width, padded left, fenced off from its neighbours.
 std::string table_label(const TerminalPage& page, std::string_view text, int64_t width);
 
-// "0.83", without a leading nought where short: ".83", "1."; weights in running text.
+// A weight in running text: ".83", "1.00".
 std::string short_weight(double weight);
 
 // One weight, `columns` wide, on a line of its own row.

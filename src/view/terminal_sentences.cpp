@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t kLongestHead = 24;   // columns of the word before a sentence
 constexpr float kWorthANumber = 0.1F;  // without colours, words with less are not numbered, unless they have the most
 
+constexpr float kWorthMentioning = 0.005F;  // what two digits tell from nothing
+
 struct Sentence {
   const std::vector<Label>& labels;
   std::vector<float> weights;  // of each label
@@ -20,7 +22,7 @@ struct Sentence {
   size_t strongest() const {
     size_t most = weights.size();
     for (size_t i = 0; i < weights.size(); ++i) {
-      if (weights[i] > 0 && (most == weights.size() || weights[i] > weights[most])) most = i;
+      if (weights[i] >= kWorthMentioning && (most == weights.size() || weights[i] > weights[most])) most = i;
     }
     return most;
   }
@@ -59,6 +61,13 @@ bool reads_rtl(const std::vector<Label>& labels) {
   return is_rtl(text);
 }
 
+void put_word(TerminalPage& page, const Label& label, std::string_view shown, const Ink& ink, int64_t indent) {
+  if (label.space_before || label.mark)
+    page.flow_word(shown, ink, indent);
+  else
+    page.flow(shown, ink, indent);
+}
+
 void draw_sentence(TerminalPage& page, const PictureStyle& picture, const Sentence& sentence, int64_t indent) {
   page.move_to(indent);
   page.begin_sentence(reads_rtl(sentence.labels), any_rtl(sentence.labels));
@@ -68,9 +77,7 @@ void draw_sentence(TerminalPage& page, const PictureStyle& picture, const Senten
     const float weight = sentence.weights[i];
     const std::string word = word_text(page, label);
     const std::string shown = page.coloured() ? word : marked(word, weight, i == strongest);
-    const bool space = i > 0 && (label.space_before || label.mark);
-    if (space && page.column() > indent && page.column() + 1 + display_width(shown) <= page.width()) page.write(" ");
-    page.flow(shown, word_ink(page, picture, weight), indent);
+    put_word(page, label, shown, word_ink(page, picture, weight), indent);
   }
   page.end_sentence();
   page.end_line();
@@ -111,7 +118,7 @@ void draw_key(TerminalPage& page, const PictureStyle& picture, const Grid& grid)
 }
 
 void draw_step(TerminalPage& page, const PictureStyle& picture, const Grid& grid, int64_t row) {
-  constexpr int64_t kIndent = 11;
+  constexpr int64_t kIndent = 12;
   const auto field = [&](std::string_view name) { page.write(pad_right(fmt::format("  {}", name), kIndent)); };
   page.write(fmt::format("step {} of {}", row + 1, grid.height()), {.bold = true});
   page.end_line();
@@ -122,27 +129,25 @@ void draw_step(TerminalPage& page, const PictureStyle& picture, const Grid& grid
     const bool now = i + 1 == written.size();
     const std::string word = label_text(page, written[i]);
     const std::string shown = now && !page.coloured() ? fmt::format("[{}]", word) : word;
-    const bool space = i > 0 && (written[i].space_before || written[i].mark);
-    if (space && page.column() > kIndent && page.column() + 1 + display_width(shown) <= page.width()) page.write(" ");
-    page.flow(shown, {.bold = now}, kIndent);
+    put_word(page, written[i], shown, {.bold = now}, kIndent);
   }
   page.end_sentence();
   page.end_line();
   field("looked at");
-  page.move_to(kIndent + 1);
-  draw_sentence(page, picture, row_of(grid, row), kIndent + 1);
+  draw_sentence(page, picture, row_of(grid, row), kIndent);
   if (grid.notes.empty()) return;
   const StepNote& note = grid.notes[static_cast<size_t>(row)];
   field("likely");
-  page.write(fmt::format(" {:.1f}%", 100 * note.probability));
+  page.write(fmt::format("{:.1f}%", 100 * note.probability));
   page.end_line();
   if (note.alternatives.empty()) return;
   field("choices");
-  for (const auto& [text, probability] : note.alternatives) {
+  for (size_t i = 0; i < note.alternatives.size(); ++i) {
+    const auto& [text, probability] = note.alternatives[i];
     const std::string word = label_text(page, {.text = text});
-    page.flow(fmt::format(" {} {:.1f}%", page.terminal().unicode ? isolate(word) : word, 100 * probability), {},
-              kIndent);
-    if (&text != &note.alternatives.back().first) page.flow(",", {}, kIndent);
+    page.flow_word(fmt::format("{} {:.1f}%{}", page.terminal().unicode ? isolate(word) : word, 100 * probability,
+                               i + 1 < note.alternatives.size() ? "," : ""),
+                   {}, kIndent);
   }
   page.end_line();
 }
