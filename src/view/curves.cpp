@@ -82,12 +82,11 @@ void add_line(RunCurves& run, const Line& line) {
 
 void fit_axes(CurvePanel& panel) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  panel.first_step = panel.low = kInfinity;
-  panel.last_step = panel.high = -kInfinity;
+  panel.low = kInfinity;
+  panel.high = -kInfinity;
   for (const PanelCurve& curve : panel.curves) {
     for (const auto& [step, value] : *curve.points) {
       if (!std::isfinite(value)) continue;
-      panel.first_step = std::min(panel.first_step, step);
       panel.last_step = std::max(panel.last_step, step);
       panel.low = std::min(panel.low, value);
       panel.high = std::max(panel.high, value);
@@ -97,7 +96,7 @@ void fit_axes(CurvePanel& panel) {
 
 void add_panel(std::vector<CurvePanel>& panels, CurvePanel panel) {
   fit_axes(panel);
-  if (panel.first_step > panel.last_step) return;  // no point at all
+  if (panel.low > panel.high) return;  // no point at all
   std::erase_if(panel.curves, [](const PanelCurve& curve) { return curve.points->empty(); });
   panels.push_back(std::move(panel));
 }
@@ -177,17 +176,20 @@ std::vector<CurvePanel> curve_panels(std::span<const RunCurves> runs) {
   if (!panels.empty() && panels[0].low > 0 && panels[0].high > kWideRange * panels[0].low) panels[0].logarithmic = true;
   for (auto& [name, panel] : metrics) add_panel(panels, std::move(panel));
   add_panel(panels, std::move(rate));
+  double last_step = 0;
+  for (const CurvePanel& panel : panels) last_step = std::max(last_step, panel.last_step);
+  for (CurvePanel& panel : panels) panel.last_step = last_step;
   check(!panels.empty(), "curves: nothing has been measured yet in {}", runs.front().name);
   return panels;
 }
 
-double CurvePanel::across(double step) const { return share(first_step, last_step, step); }
+double CurvePanel::across(double step) const { return share(0, last_step, step); }
 
 double CurvePanel::up(double value) const {
   return logarithmic ? share(std::log(low), std::log(high), std::log(value)) : share(low, high, value);
 }
 
-std::vector<double> CurvePanel::step_ticks(int most) const { return round_ticks(first_step, last_step, most); }
+std::vector<double> CurvePanel::step_ticks(int most) const { return round_ticks(0, last_step, most); }
 
 std::vector<double> CurvePanel::value_ticks(int most) const {
   return logarithmic ? logarithmic_ticks(low, high, most) : round_ticks(low, high, most);

@@ -33,11 +33,11 @@ struct PanelCurve {
   const Curve* points = nullptr;
 };
 
-// Curves over the same axes.
+// Curves over the same axes. Steps run from 0 to the last of all panels.
 struct CurvePanel {
   std::string title;
   std::vector<PanelCurve> curves;
-  double first_step = 0, last_step = 0, low = 0, high = 0;
+  double last_step = 0, low = 0, high = 0;
   bool logarithmic = false;
 
   double across(double step) const;  // 0 to 1

@@ -1,6 +1,7 @@
 // Training curves as one SVG file: a panel below another, text as text, colours for light and dark.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "text/utf8.h"
@@ -81,7 +82,7 @@ class Svg {
     for (size_t i = 0; i < panel.curves.size(); ++i) {
       const PanelCurve& curve = panel.curves[i];
       const double line = y_ + kTop + kLegendLine * static_cast<double>(i) + 6;
-      body_ += fmt::format("  <path class=\"{}\" d=\"M16 {:.1f}H44\"/>\n", classes(curve), line);
+      body_ += fmt::format("  <path class=\"{}\" d=\"M16 {:.1f}H44\"/>\n", classes(panel, curve), line);
       if (curve.marked) circle(curve, 30, line);
       text(52, line + 4, "name", curve.name);
       draw_curve(panel, curve);
@@ -90,8 +91,10 @@ class Svg {
   }
 
   static std::string colour(const PanelCurve& curve) { return fmt::format("c{}", curve.run % kColours); }
-  static std::string classes(const PanelCurve& curve) {
-    return fmt::format("curve {}{}", curve.marked ? "" : "thin ", colour(curve));
+  // Thin beside a marked one of the same run.
+  static std::string classes(const CurvePanel& panel, const PanelCurve& curve) {
+    const bool beside = std::any_of(panel.curves.begin(), panel.curves.end(), [](const auto& c) { return c.marked; });
+    return fmt::format("curve {}{}", beside && !curve.marked ? "thin " : "", colour(curve));
   }
   void circle(const PanelCurve& curve, double across, double down) {
     body_ +=
@@ -126,7 +129,7 @@ class Svg {
         path += fmt::format("{}{:.1f} {:.1f}", open ? "L" : "M", x(panel, step), y(panel, value));
       open = std::isfinite(value);
     }
-    if (!path.empty()) body_ += fmt::format("  <path class=\"{}\" d=\"{}\"/>\n", classes(curve), path);
+    if (!path.empty()) body_ += fmt::format("  <path class=\"{}\" d=\"{}\"/>\n", classes(panel, curve), path);
     if (!curve.marked && curve.points->size() > 1) return;
     for (const auto& [step, value] : *curve.points) {
       if (std::isfinite(value)) circle(curve, x(panel, step), y(panel, value));

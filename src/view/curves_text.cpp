@@ -84,7 +84,12 @@ class Panel {
         columns_(page.width() - kAxis - 1),
         braille_(page.terminal().unicode && (page.coloured() || panel.curves.size() == 1)),
         canvas_(columns_, kHeight, braille_) {
-    for (size_t i = 0; i < panel.curves.size(); ++i) draw_curve(panel.curves[i], static_cast<int>(i));
+    // Validations over all trainings.
+    for (const bool marked : {false, true}) {
+      for (size_t i = 0; i < panel.curves.size(); ++i) {
+        if (panel.curves[i].marked == marked) draw_curve(panel.curves[i], static_cast<int>(i));
+      }
+    }
   }
 
   void draw() {
