@@ -96,7 +96,7 @@ void TerminalPage::flow_word(std::string_view word, const Ink& ink, int64_t inde
     if (column_ + 1 + display_width(word) > width())
       begin_next(indent);
     else
-      write(" ");
+      write(" ", ink.ground ? Ink{} : ink);
   }
   flow(word, ink, indent);
 }

@@ -130,7 +130,7 @@ TEST(Curves, TheCurveRunsFromTheFirstPointToTheLast) {
   EXPECT_EQ(rows[2].substr(8, 2), "+*") << text;
   EXPECT_EQ(rows[13].back(), '*') << text;
   EXPECT_EQ(rows[13].size(), 40U) << text;
-  EXPECT_EQ(rows[7].find('*'), 9U + 14U) << text;  // halfway down, nearly halfway across
+  EXPECT_EQ(rows[7].find('*'), 9U + 13U) << text;  // the sixth of twelve lines, from 4.5 / 11 of 30 on
 }
 
 TEST(Curves, LinesKeepWithinTheWidth) {
@@ -140,7 +140,9 @@ TEST(Curves, LinesKeepWithinTheWidth) {
       for (const int width : {20, 80, 200}) {
         const std::string text = curves_text(runs, {colour, width, unicode});
         EXPECT_EQ(text.find("\033[2J"), std::string::npos);
-        if (colour == Colour::kNone) EXPECT_EQ(text.find('\033'), std::string::npos);
+        if (colour == Colour::kNone) {
+          EXPECT_EQ(text.find('\033'), std::string::npos);
+        }
         for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
           std::string line = text.substr(begin, end - begin);
           for (size_t at; (at = line.find('\033')) != std::string::npos;) line.erase(at, line.find('m', at) - at + 1);

@@ -104,7 +104,9 @@ TEST(Terminal, LinesKeepWithinTheWidthAndEndTheirColours) {
         for (const std::string& line : lines(picture)) {
           EXPECT_LE(display_width(without_escapes(line)), terminal.width) << line;
           const size_t last = line.rfind('\033');
-          if (last != std::string::npos) EXPECT_EQ(line.substr(last, 4), "\033[0m") << line;
+          if (last != std::string::npos) {
+            EXPECT_EQ(line.substr(last, 4), "\033[0m") << line;
+          }
         }
       }
     }
@@ -117,7 +119,9 @@ TEST(Terminal, WithoutColourThereAreNoEscapesAndWithoutUnicodeOnlyAscii) {
       for (const std::string& picture : all_pictures(grid, terminal)) {
         EXPECT_EQ(picture.find('\033') == std::string::npos, terminal.colour == Colour::kNone);
         const bool ascii = std::all_of(picture.begin(), picture.end(), [](char c) { return c > 0; });
-        if (!terminal.unicode) EXPECT_TRUE(ascii) << picture;
+        if (!terminal.unicode) {
+          EXPECT_TRUE(ascii) << picture;
+        }
       }
     }
   }
