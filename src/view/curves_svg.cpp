@@ -1,0 +1,147 @@
+// Training curves as one SVG file: a panel below another, text as text, colours for light and dark.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "text/utf8.h"
+#include "view/curves.h"
+
+namespace fovea {
+
+namespace {
+
+constexpr double kWidth = 720, kPanel = 240, kLeft = 64, kRight = 20, kTop = 30, kBottom = 34, kLegendLine = 18;
+constexpr int kColours = 5;
+
+constexpr const char* kStyle = R"(  <style>
+    svg { --ground: #ffffff; --text: #1f2328; --faint: #59636e; --grid: #d8dee4;
+      --c0: #0868ac; --c1: #b64a00; --c2: #00734f; --c3: #8b3a8b; --c4: #7a5c00; }
+    @media (prefers-color-scheme: dark) {
+      svg { --ground: #0d1117; --text: #f0f6fc; --faint: #9aa4af; --grid: #30363d;
+        --c0: #58a6ff; --c1: #f0883e; --c2: #3fb994; --c3: #d58fd5; --c4: #d8b44a; }
+    }
+    .ground { fill: var(--ground); }
+    text { font: 12px system-ui, sans-serif; fill: var(--text); }
+    .title { font-size: 14px; font-weight: 600; }
+    .tick { fill: var(--faint); }
+    .grid { stroke: var(--grid); }
+    .curve { fill: none; stroke-width: 2; stroke-linejoin: round; }
+    .thin { stroke-width: 1.25; stroke-dasharray: 4 2; }
+    .c0 { stroke: var(--c0); } .c1 { stroke: var(--c1); } .c2 { stroke: var(--c2); }
+    .c3 { stroke: var(--c3); } .c4 { stroke: var(--c4); }
+    circle.c0 { fill: var(--c0); } circle.c1 { fill: var(--c1); } circle.c2 { fill: var(--c2); }
+    circle.c3 { fill: var(--c3); } circle.c4 { fill: var(--c4); }
+  </style>
+)";
+
+// XML has no place for most control characters, nor for bytes that are not UTF-8.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const auto& [value, begin, end] : code_points(text)) {
+    if (value == '&')
+      out += "&amp;";
+    else if (value == '<')
+      out += "&lt;";
+    else if (value == '>')
+      out += "&gt;";
+    else if (value == '"')
+      out += "&quot;";
+    else
+      append_code_point(out, value < 0x20 || value == 0xFFFE || value == 0xFFFF ? kReplacement : value);
+  }
+  return out;
+}
+
+class Svg {
+ public:
+  explicit Svg(const std::vector<CurvePanel>& panels) {
+    for (const CurvePanel& panel : panels) draw(panel);
+  }
+
+  std::string file() const {
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\n"
+        "  <title>Training curves</title>\n{2}  <rect class=\"ground\" width=\"{0}\" height=\"{1}\"/>\n{3}</svg>\n",
+        kWidth, y_, kStyle, body_);
+  }
+
+ private:
+  double x(const CurvePanel& panel, double step) const {
+    return kLeft + panel.across(step) * (kWidth - kLeft - kRight);
+  }
+  double y(const CurvePanel& panel, double value) const {
+    return plot_ + (1 - panel.up(value)) * (kPanel - kTop - kBottom);
+  }
+
+  void draw(const CurvePanel& panel) {
+    const double legend = kLegendLine * static_cast<double>(panel.curves.size());
+    plot_ = y_ + kTop + legend;
+    text(16, y_ + 22, "title", panel.title + (panel.logarithmic ? " (logarithmic scale)" : ""));
+    draw_axes(panel);
+    for (size_t i = 0; i < panel.curves.size(); ++i) {
+      const PanelCurve& curve = panel.curves[i];
+      const double line = y_ + kTop + kLegendLine * static_cast<double>(i) + 6;
+      body_ += fmt::format("  <path class=\"{}\" d=\"M16 {:.1f}H44\"/>\n", classes(panel, curve), line);
+      if (curve.marked) circle(curve, 30, line);
+      text(52, line + 4, "name", curve.name);
+      draw_curve(panel, curve);
+    }
+    y_ += kPanel + legend;
+  }
+
+  static std::string colour(const PanelCurve& curve) { return fmt::format("c{}", curve.run % kColours); }
+  // Thin beside a marked one of the same run.
+  static std::string classes(const CurvePanel& panel, const PanelCurve& curve) {
+    const bool beside = std::any_of(panel.curves.begin(), panel.curves.end(), [](const auto& c) { return c.marked; });
+    return fmt::format("curve {}{}", beside && !curve.marked ? "thin " : "", colour(curve));
+  }
+  void circle(const PanelCurve& curve, double across, double down) {
+    body_ +=
+        fmt::format("  <circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>\n", colour(curve), across, down);
+  }
+  void text(double across, double down, std::string_view kind, std::string_view words,
+            std::string_view anchor = "start") {
+    body_ += fmt::format("  <text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", kind, across,
+                         down, anchor, escaped(words));
+  }
+
+  void draw_axes(const CurvePanel& panel) {
+    const double bottom = plot_ + kPanel - kTop - kBottom;
+    for (const double tick : panel.value_ticks(6)) {
+      const double at = y(panel, tick);
+      body_ += fmt::format("  <path class=\"grid\" d=\"M{} {:.1f}H{}\"/>\n", kLeft, at, kWidth - kRight);
+      text(kLeft - 8, at + 4, "tick", tick_text(tick), "end");
+    }
+    for (const double tick : panel.step_ticks(8)) {
+      const double at = x(panel, tick);
+      body_ += fmt::format("  <path class=\"grid\" d=\"M{:.1f} {:.1f}v5\"/>\n", at, bottom);
+      text(at, bottom + 18, "tick", tick_text(tick), "middle");
+    }
+    text(16, bottom + 18, "tick", "step");
+  }
+
+  void draw_curve(const CurvePanel& panel, const PanelCurve& curve) {
+    std::string path;
+    bool open = false;  // a point that is no number ends a stroke
+    for (const auto& [step, value] : *curve.points) {
+      if (std::isfinite(value))
+        path += fmt::format("{}{:.1f} {:.1f}", open ? "L" : "M", x(panel, step), y(panel, value));
+      open = std::isfinite(value);
+    }
+    if (!path.empty()) body_ += fmt::format("  <path class=\"{}\" d=\"{}\"/>\n", classes(panel, curve), path);
+    if (!curve.marked && curve.points->size() > 1) return;
+    for (const auto& [step, value] : *curve.points) {
+      if (std::isfinite(value)) circle(curve, x(panel, step), y(panel, value));
+    }
+  }
+
+  double y_ = 0, plot_ = 0;  // where the panel begins, and what is drawn in it
+  std::string body_;
+};
+
+}  // namespace
+
+std::string curves_svg(std::span<const RunCurves> runs) { return Svg(curve_panels(runs)).file(); }
+
+}  // namespace fovea

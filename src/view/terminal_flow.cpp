@@ -1,0 +1,148 @@
+// A row's attention as links: its columns with bars, strongest first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "view/terminal_page.h"
+#include "view/text_width.h"
+
+namespace fovea {
+
+namespace {
+
+constexpr int64_t kLongestBar = 10;   // columns of a bar that stands for all of a row's attention
+constexpr int64_t kLongestHead = 24;  // columns of a row's label
+
+struct RowLinks {
+  std::vector<int64_t> shown;  // columns, strongest first
+  int64_t links = 0;           // with any weight
+  double total = 0, hidden = 0;
+};
+
+// The smallest links go, as long as all that go have no more than the share `hide` of the row.
+RowLinks links_of(const Grid& grid, int64_t row, double hide) {
+  RowLinks result;
+  for (int64_t column = 0; column < grid.width(); ++column) {
+    const float weight = grid.at(row, column);
+    if (!(weight > 0)) continue;  // absent cells are no links either
+    result.shown.push_back(column);
+    result.total += weight;
+  }
+  result.links = static_cast<int64_t>(result.shown.size());
+  std::stable_sort(result.shown.begin(), result.shown.end(),
+                   [&](int64_t a, int64_t b) { return grid.at(row, a) > grid.at(row, b); });
+  // A little more than the share itself, so that 0.1 of float weights is 0.1.
+  const double most = hide * result.total * (1 + 1e-6);
+  while (!result.shown.empty() && result.hidden + grid.at(row, result.shown.back()) <= most) {
+    result.hidden += grid.at(row, result.shown.back());
+    result.shown.pop_back();
+  }
+  return result;
+}
+
+std::string bar(const TerminalPage& page, double share) {
+  constexpr std::array<const char*, 8> kParts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double length = std::clamp(share, 0.0, 1.0) * kLongestBar;
+  std::string text;
+  if (!page.terminal().unicode) {
+    text.assign(static_cast<size_t>(std::max(1L, std::lround(length))), '#');
+    return text;
+  }
+  const int64_t eighths = std::max<int64_t>(1, std::lround(8 * length));
+  for (int64_t i = 0; i < eighths / 8; ++i) text += "█";
+  return text + kParts[static_cast<size_t>(eighths % 8)];
+}
+
+class Flow {
+ public:
+  Flow(const Grid& grid, const PictureStyle& picture, const TerminalStyle& terminal)
+      : grid_(grid),
+        picture_(picture),
+        page_(terminal),
+        rows_(label_texts(page_, grid.rows)),
+        columns_(label_texts(page_, grid.columns)) {
+    for (const std::string& row : rows_) head_ = std::max(head_, display_width(row));
+    head_ = std::min({head_, kLongestHead, page_.width() / 3});
+  }
+
+  std::string text() {
+    page_.prose(page_.safe(grid_.title), {.bold = true});
+    page_.prose(
+        fmt::format("{} {} {}", page_.safe(grid_.row_name), page_.glyph("→", "->"), page_.safe(grid_.column_name)),
+        {.faint = true});
+    page_.end_line();
+    int64_t hidden = 0, links = 0;
+    double hidden_weight = 0, weight = 0;
+    for (int64_t row = 0; row < grid_.height(); ++row) {
+      const RowLinks found = links_of(grid_, row, picture_.hide);
+      draw_row(row, found);
+      hidden += found.links - static_cast<int64_t>(found.shown.size());
+      links += found.links;
+      hidden_weight += found.hidden;
+      weight += found.total;
+    }
+    page_.end_line();
+    if (hidden == 0)
+      page_.prose(fmt::format("shows all of the attention, in {} links", links), {.faint = true});
+    else
+      page_.prose(
+          fmt::format("hides {:.1f}% of the attention, in {} of {} links", 100 * hidden_weight / weight, hidden, links),
+          {.faint = true});
+    return page_.take();
+  }
+
+ private:
+  void draw_row(int64_t row, const RowLinks& found) {
+    const std::string& label = rows_[static_cast<size_t>(row)];
+    if (display_width(label) > head_) {
+      page_.prose(label, {.bold = true});
+      page_.move_to(head_);
+    } else {
+      page_.write(table_label(page_, label, head_), {.bold = true});
+    }
+    page_.write(page_.glyph(" → ", " ->"), {.faint = true});
+    const int64_t indent = page_.column();
+    if (found.shown.empty()) page_.flow(" nothing", {.faint = true}, indent);
+    for (const int64_t column : found.shown) draw_link(row, column, found.total, indent);
+    page_.end_line();
+  }
+
+  // A word, its bar and its share, on one line where any line has room for them.
+  void draw_link(int64_t row, int64_t column, double total, int64_t indent) {
+    const double share = static_cast<double>(grid_.at(row, column)) / total;
+    const std::string& word = columns_[static_cast<size_t>(column)];
+    const std::string shape = bar(page_, share);
+    const std::string percent = fmt::format("{:.0f}%", 100 * share);
+    const int64_t wide = display_width(word) + 1 + display_width(shape) + 1 + display_width(percent);
+    if (page_.column() > indent) {
+      const bool fits = page_.column() + 2 + wide <= page_.width();
+      if (fits)
+        page_.write("  ");
+      else
+        page_.end_line(), page_.move_to(indent);
+    }
+    page_.flow(page_.terminal().unicode ? isolate(word) : word, {}, indent);
+    page_.flow(" ", {}, indent);
+    const Rgb colour = colour_at(picture_, 0.25 + 0.75 * on_scale(picture_, share));
+    page_.flow(shape, {.text = colour}, indent);
+    page_.flow(" " + percent, {.faint = true}, indent);
+  }
+
+  const Grid& grid_;
+  const PictureStyle& picture_;
+  TerminalPage page_;
+  std::vector<std::string> rows_, columns_;
+  int64_t head_ = 0;
+};
+
+}  // namespace
+
+std::string flow_text(const Grid& grid, const PictureStyle& picture, const TerminalStyle& terminal) {
+  check_grid("flow", grid, terminal);
+  return Flow(grid, picture, terminal).text();
+}
+
+}  // namespace fovea
