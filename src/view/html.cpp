@@ -158,7 +158,8 @@ std::string sentence_pair(const Grid& grid) {
   Xml xml;
   const auto side = [&](std::string_view name, std::string_view what, std::span<const Label> labels) {
     xml.element("h2", what);
-    xml.open("p").set("dir", "auto").set("lang", "");
+    // Not auto: that would not look into the buttons.
+    xml.open("p").set("dir", is_right_to_left(labels) ? "rtl" : "ltr").set("lang", "");
     for (size_t i = 0; i < labels.size(); ++i) {
       if (labels[i].space_before && i > 0) xml.text(" ");
       xml.open("button").set("type", "button").set("dir", "auto").set("data-side", name);

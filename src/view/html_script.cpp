@@ -118,13 +118,15 @@ const std::string_view kPageScript = R"js('use strict';
   const steps = () => {
     const svg = one('.picture svg'), frames = all('.frame'), slider = one('#step');
     const play = one('#play'), whole = svg.getAttribute('viewBox'), height = svg.getAttribute('height');
-    const width = svg.getAttribute('width');
+    const width = svg.getAttribute('width'), room = () => one('.picture').clientWidth;
     let at = 0, timer = 0, film = true;
     const draw = () => {
       frames.forEach((frame, i) => frame.setAttribute('visibility', !film || i === at ? 'visible' : 'hidden'));
       const box = frames[at].dataset;
       svg.setAttribute('viewBox', film ? [0, +box.y + 1, width, box.height].join(' ') : whole);
-      svg.setAttribute('height', film ? box.height : height);
+      const times = film ? Math.max(0.75, Math.min(1.5, room() / width)) : 1;
+      svg.setAttribute('width', width * times);
+      svg.setAttribute('height', film ? box.height * times : height);
       slider.value = at + 1;
       slider.setAttribute('aria-valuetext', 'step ' + (at + 1) + ' of ' + frames.length + ': ' + data.rows[at]);
       one('#where').textContent = (at + 1) + ' / ' + frames.length;
@@ -153,6 +155,7 @@ const std::string_view kPageScript = R"js('use strict';
       stop();
       go(at + way);
     });
+    addEventListener('resize', draw);
     one('.player').hidden = false;
     draw();
   };
@@ -161,7 +164,7 @@ const std::string_view kPageScript = R"js('use strict';
 })();
 )js";
 
-const std::string_view kPageScriptHash = "sha256-rnozFK7nPbbMlydyg8ZZa8lUAG/Ck1xJwsYmGirkygs=";
+const std::string_view kPageScriptHash = "sha256-pMdpMal5FmSEaJk/PIzsHheqOlGbCb9wsdsaNil0CFo=";
 
 const std::string_view kPageStyle = R"css(
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--faint:#5b6570;--rule:#d5dae0;--link:#2b6cb0;--pen:#fee838}
@@ -170,11 +173,11 @@ const std::string_view kPageStyle = R"css(
 body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,-apple-system,'Segoe UI','Noto Sans','DejaVu Sans',sans-serif}
 main{max-width:1200px;margin:0 auto;padding:24px 20px 48px}
 h1{font-size:20px;line-height:1.3;margin:0 0 4px;overflow-wrap:anywhere}
-.how{color:var(--faint);margin:0 0 12px}
+.how{color:var(--faint);margin:0}
 .picture{overflow-x:auto;max-width:100%}
 .picture svg{display:block;margin-left:-20px}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px}
-#said{min-height:1.5em;margin:8px 0;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
+#said{min-height:1.5em;margin:6px 0 10px;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 .band{stroke:var(--link);stroke-width:1.5}
 .band.cell{stroke:#fff;stroke-width:2;paint-order:stroke;filter:drop-shadow(0 0 1px #000)}
 .word{cursor:pointer}
@@ -185,7 +188,7 @@ h1{font-size:20px;line-height:1.3;margin:0 0 4px;overflow-wrap:anywhere}
 .pair{display:grid;grid-template-columns:auto 1fr;gap:10px 14px;margin:16px 0 4px;align-items:baseline}
 .pair[hidden],.player[hidden]{display:none}
 .pair h2{font-size:13px;font-weight:400;color:var(--faint);margin:0}
-.pair p{margin:0;line-height:2}
+.pair p{margin:0;justify-self:start;line-height:2}
 .pair button{font:inherit;font-size:17px;color:inherit;border:0;border-radius:4px;padding:1px 3px;cursor:pointer;
 background:color-mix(in srgb,var(--pen) var(--share,0%),transparent)}
 .pair button.strong{color:#000}

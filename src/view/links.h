@@ -25,7 +25,7 @@ struct LinkCut {
 
 // In each row the smallest links that together make at most `hide` of its attention are left out; then the smallest of
 // all while more than `most` are left.
-LinkCut cut_links(const Grid& grid, double hide, size_t most = 20000);
+LinkCut cut_links(const Grid& grid, double hide, size_t most = 8000);
 
 // Mass that moves from a column of one row to a column of the next.
 struct Move {

@@ -23,7 +23,7 @@ constexpr Look kLooks[] = {
     {"faint", "fill", "#66707b", "#98a2ad"},  {"on", "fill", "#000000", "#000000"},
     {"rule", "stroke", "#d5dae0", "#3a414b"}, {"mass", "fill", "#aeb7c2", "#55606e"},
     {"link", "fill", "#2b6cb0", "#7fb2ea"},   {"bar", "fill", "#7d9cc4", "#6d8fbd"},
-    {"taken", "fill", "#2b6cb0", "#7fb2ea"},  {"chosen", "stroke", "#1b1f24", "#e6e9ed"},
+    {"taken", "fill", "#2b6cb0", "#7fb2ea"},
 };
 
 std::string style_sheet() {
@@ -94,7 +94,7 @@ void Canvas::label(const Label& label, TextAt at, double most_ems) {
 }
 
 double Canvas::title(std::string_view content) {
-  if (page()) return kMargin / 2;
+  if (page()) return 4;
   constexpr double kSize = 16;
   text(content, {.x = kMargin, .y = kMargin + kSize, .size = kSize, .bold = true});
   reach(kMargin + ems(content) * kSize * 1.08, kMargin + kSize);
@@ -131,8 +131,9 @@ double Canvas::legend(double y, const LegendParts& parts) {
   if (parts.absent) entry("masked: not looked at", [&] { xml_.set("fill", "url(#absent)"); });
   if (parts.hard) {
     entry("the one chosen", [&] { xml_.set("fill", hex(colour_at(style_, 1))); });
-    xml_.open("circle").set("cx", x - 20 - 21 - ems("the one chosen") * 12 + 7).set("cy", y + 5).set("r", 2.5);
-    xml_.set("fill", hex(ink_on(colour_at(style_, 1)))).leaf();
+    xml_.open("rect").set("x", x - 20 - 21 - ems("the one chosen") * 12 + 2).set("y", y).set("width", 10);
+    xml_.set("height", 10).set("fill", "none").set("stroke-width", 2);
+    xml_.set("stroke", hex(ink_on(colour_at(style_, 1)))).leaf();
   }
   reach(x, y + kThick + 16);
   return y + kThick + 34;

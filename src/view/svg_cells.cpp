@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "view/png.h"
 #include "view/svg_text.h"
@@ -36,7 +38,27 @@ void hatch(Canvas& canvas, const Grid& grid, const CellBox& box) {
 
 std::string in_cell(float weight) {
   if (weight >= 0.995F) return "1";
-  return weight < 0.005F ? "" : fmt::format("{:.2f}", weight).substr(1);  // ".83"
+  return weight < 0.05F ? "" : fmt::format("{:.2f}", weight).substr(1);  // ".83"
+}
+
+// Readers that know no `pixelated` blur an image where it is enlarged, so a cell has a few pixels already.
+Pixels pixels_of(const Grid& grid, const PictureStyle& style) {
+  const int64_t most = std::max(grid.width(), grid.height()), times = std::clamp<int64_t>(2048 / most, 1, 8);
+  Pixels pixels{grid.width() * times, grid.height() * times, has_absent(grid) ? 4 : 3, {}};
+  pixels.bytes.reserve(static_cast<size_t>(pixels.width * pixels.height * pixels.channels));
+  std::vector<uint8_t> line;
+  for (int64_t r = 0; r < grid.height(); ++r) {
+    line.clear();
+    for (int64_t c = 0; c < grid.width(); ++c) {
+      const float weight = grid.at(r, c);
+      const Rgb colour = colour_of(style, is_absent(weight) ? 0.0F : weight);
+      const std::array<uint8_t, 4> rgba{colour.red, colour.green, colour.blue,
+                                        is_absent(weight) ? uint8_t{0} : uint8_t{255}};
+      for (int64_t i = 0; i < times; ++i) line.insert(line.end(), rgba.begin(), rgba.begin() + pixels.channels);
+    }
+    for (int64_t i = 0; i < times; ++i) pixels.bytes.insert(pixels.bytes.end(), line.begin(), line.end());
+  }
+  return pixels;
 }
 
 }  // namespace
@@ -66,32 +88,23 @@ void draw_cells(Canvas& canvas, const Grid& grid, const CellBox& box) {
 
 void draw_cells_as_image(Canvas& canvas, const Grid& grid, const CellBox& box) {
   hatch(canvas, grid, box);
-  Pixels pixels{grid.width(), grid.height(), 4, {}};
-  pixels.bytes.reserve(grid.weights.size() * 4);
-  for (const float weight : grid.weights) {
-    const Rgb colour = is_absent(weight) ? Rgb{0, 0, 0} : colour_of(canvas.style(), weight);
-    const uint8_t alpha = is_absent(weight) ? 0 : 255;
-    pixels.bytes.insert(pixels.bytes.end(), {colour.red, colour.green, colour.blue, alpha});
-  }
   Xml& xml = canvas.xml();
   xml.open("image").set("x", box.x).set("y", box.y).set("width", box.width * static_cast<double>(grid.width()));
   xml.set("height", box.height * static_cast<double>(grid.height())).set("preserveAspectRatio", "none");
-  // Older readers know only the attribute's SVG 1.1 value.
-  xml.set("image-rendering", "optimizeSpeed").set("style", "image-rendering:pixelated");
-  xml.set("href", "data:image/png;base64," + base64(encode_png(pixels))).leaf();
+  xml.set("style", "image-rendering:pixelated");
+  xml.set("href", "data:image/png;base64," + base64(encode_png(pixels_of(grid, canvas.style())))).leaf();
 }
 
 void mark_chosen(Canvas& canvas, const Grid& grid, const CellBox& box) {
-  const double radius = std::clamp(std::min(box.width, box.height) / 7, 0.8, 3.0);
+  const double thick = std::clamp(std::min(box.width, box.height) / 14, 0.6, 2.0);
   for (int64_t r = 0; r < grid.height(); ++r) {
     const int64_t c = heaviest(grid, r);
     if (c < 0) continue;
-    canvas.xml().open("circle").set("cx", box.x + box.width * (static_cast<double>(c) + 0.5));
-    canvas.xml().set("cy", box.y + box.height * (static_cast<double>(r) + 0.5)).set("r", radius);
-    canvas.xml()
-        .set("fill", hex(ink_on(colour_of(canvas.style(), grid.at(r, c)))))
-        .set("pointer-events", "none")
-        .leaf();
+    canvas.xml().open("rect").set("class", "chosen").set("x", box.x + box.width * static_cast<double>(c) + thick);
+    canvas.xml().set("y", box.y + box.height * static_cast<double>(r) + thick).set("width", box.width - 2 * thick);
+    canvas.xml().set("height", box.height - 2 * thick).set("fill", "none").set("stroke-width", thick);
+    canvas.xml().set("stroke", hex(ink_on(colour_of(canvas.style(), grid.at(r, c))))).set("pointer-events", "none");
+    canvas.xml().leaf();
   }
 }
 

@@ -1,4 +1,4 @@
-// The cells of a grid: rectangles while they are few, one image with a pixel a cell when they are many.
+// The cells of a grid: rectangles while they are few, one image when they are many.
 #pragma once
 
 #include "view/grid.h"
@@ -15,6 +15,6 @@ struct CellBox {
 // Rectangles with a tooltip each, and their weight in them where it fits.
 void draw_cells(Canvas& canvas, const Grid& grid, const CellBox& box);
 void draw_cells_as_image(Canvas& canvas, const Grid& grid, const CellBox& box);
-void mark_chosen(Canvas& canvas, const Grid& grid, const CellBox& box);  // a dot in the one cell of each row
+void mark_chosen(Canvas& canvas, const Grid& grid, const CellBox& box);  // outlines the one cell of each row
 
 }  // namespace fovea

@@ -81,7 +81,7 @@ void draw_shore(Canvas& canvas, const Shore& shore, std::string_view side) {
 }
 
 double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const LinkCut& cut) {
-  const double unit = std::clamp(420.0 / static_cast<double>(grid.height()), 3.0, 16.0);  // of a weight of 1
+  const double unit = std::clamp(420.0 / static_cast<double>(grid.height()), 3.0, 20.0);  // of a weight of 1
   const auto bars = [&](bool of_rows) {
     std::vector<double> lengths = totals(grid, of_rows);
     for (double& length : lengths) length *= unit;

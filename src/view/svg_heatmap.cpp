@@ -13,6 +13,7 @@ namespace fovea {
 namespace {
 
 constexpr double kMostEms = 16;  // of a label
+constexpr double kNames = 34;    // the height of the names of both sides, in the corner
 
 double widest(const std::vector<Label>& labels) {
   double most = 0;
@@ -34,10 +35,10 @@ struct Plan {
     size = std::min(13.0, cell_height * 0.86);
     const double column = widest(grid.columns) * size;
     row_space = widest(grid.rows) * size + 8;
-    column_space = size + 8;
+    column_space = std::max(size + 8, kNames);
     if (column <= cell_width - 4) return;
     turn = cell_width >= 20 ? -45 : -90;
-    column_space = column * std::sin(-turn * std::numbers::pi / 180) + size;
+    column_space = std::max(column * std::sin(-turn * std::numbers::pi / 180) + size, kNames);
     overhang = turn == -45 ? column * std::numbers::sqrt2 / 2 : 0;
   }
 };
@@ -81,17 +82,19 @@ std::string draw_heatmap(const Grid& grid, const PictureStyle& style, Medium med
   const Plan plan(grid);
   double y = canvas.title(grid.title);
   y = canvas.legend(y + 4, {.absent = has_absent(grid), .hard = grid.hard});
-  const double names = std::max(plan.row_space, ems(grid.row_name + " ↓") * 12 + 10);
-  const CellBox box{kMargin + names, y + 18 + plan.column_space, plan.cell_width, plan.cell_height};
-  canvas.text(grid.column_name + " →", {.x = box.x, .y = y + 8, .size = 12, .look = "faint"});
-  canvas.text(grid.row_name + " ↓",
-              {.x = box.x - 8, .y = box.y - 8, .size = 12, .look = "faint", .side = Side::kRight});
+  const double names = std::max(plan.row_space, std::max(ems(grid.row_name), ems(grid.column_name)) * 12 + 28);
+  const CellBox box{kMargin + names, y + plan.column_space, plan.cell_width, plan.cell_height};
+  const auto name = [&](const std::string& what, double above) {
+    canvas.text(what, {.x = box.x - 8, .y = box.y - above, .size = 12, .look = "faint", .side = Side::kRight});
+  };
+  name(grid.column_name + " →", 24);
+  name(grid.row_name + " ↓", 8);
   draw_labels(canvas, grid, plan, box);
   const double right = box.x + box.width * static_cast<double>(grid.width());
   const double bottom = box.y + box.height * static_cast<double>(grid.height());
   Xml& xml = canvas.xml();
   xml.open("g").set("class", "cells").set("data-x", box.x).set("data-y", box.y).set("data-width", box.width);
-  xml.set("data-height", box.height);
+  xml.set("data-height", box.height).set("shape-rendering", "crispEdges");
   const bool few = grid.height() * grid.width() <= kMostRectangles;
   if (few) draw_cells(canvas, grid, box);
   if (!few) draw_cells_as_image(canvas, grid, box);

@@ -94,7 +94,7 @@ std::string draw_steps(const Grid& grid, const PictureStyle& style, Medium mediu
   }
   // Every frame is as high as the highest, so that a film of them stands still.
   const double left = kMargin + 40, right = left + std::max({source.width, output_width, 200.0}) + 28;
-  const double height = std::max(source.height + 14 + output_height, static_cast<double>(bars) * kLine) + 32;
+  const double height = std::max(source.height + 8 + output_height, static_cast<double>(bars) * kLine) + 32;
 
   double y = canvas.legend(canvas.title(grid.title) + 4, {.pen = true, .absent = has_absent(grid)});
   const ShadedSentence shaded(canvas, source, "source");
@@ -109,7 +109,7 @@ std::string draw_steps(const Grid& grid, const PictureStyle& style, Medium mediu
     shaded.draw(canvas, left, y + 16,
                 [&](size_t c) { return grid.at(static_cast<int64_t>(row), static_cast<int64_t>(c)); });
     const auto [sentence, first] = said(row);
-    draw_output(canvas, left, y + 16 + source.height + 14, sentence, first);
+    draw_output(canvas, left, y + 16 + source.height + 8, sentence, first);
     draw_bars(canvas, right, y + 16, bars_of(grid, row));
     xml.close();
     canvas.reach(end, y + height);

@@ -162,12 +162,12 @@ TEST_F(Pictures, AbsentAndChosenCellsAreInTheLegend) {
   Grid grid = evenly({"a", "b"}, {"c", "d"});
   const std::string plain = heatmap_svg(grid, {});
   EXPECT_EQ(plain.find("masked"), std::string::npos);
-  EXPECT_EQ(plain.find("<circle"), std::string::npos);
+  EXPECT_EQ(plain.find("class=\"chosen\""), std::string::npos);
   grid.at(0, 1) = kAbsent;
   grid.hard = true;
   const std::string both = heatmap_svg(grid, {});
   EXPECT_NE(both.find("masked"), std::string::npos);
-  EXPECT_NE(both.find("<circle"), std::string::npos);
+  EXPECT_NE(both.find("class=\"chosen\""), std::string::npos);
 }
 
 TEST_F(Pictures, TicksFollowTheScale) {
