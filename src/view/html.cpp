@@ -223,9 +223,12 @@ std::string highlight_html(const Grid& grid, const PictureStyle& style) {
 }
 
 std::string flow_html(const Grid& grid, const PictureStyle& style) {
-  return page_of(grid, style, "flow",
-                 {.how = "Point at a word, or tab to it, to see only its links. Press it to keep it.",
-                  .svg = draw_flow(grid, style, kPage)});
+  std::string svg = draw_flow(grid, style, kPage);
+  const std::string how = fmt::format(
+      "Ribbons are as thick as weights; the picture {}. Point at a word, or tab to it, to see only its links. Press it "
+      "to keep it.",
+      cut_links(grid, style.hide).statement());
+  return page_of(grid, style, "flow", {.how = how, .svg = std::move(svg)});
 }
 
 std::string heads_html(std::span<const Grid> grids, const PictureStyle& style, int columns) {

@@ -208,7 +208,7 @@ th,td{padding:3px 8px;border-bottom:1px solid var(--rule);text-align:end;white-s
 th{font-weight:600}
 td.absent{color:var(--faint)}
 @media (prefers-reduced-motion:no-preference){.link{transition:fill-opacity .15s}.pair button{transition:background-color .15s}}
-@media (max-width:600px){main{padding:16px 12px 32px}.picture svg{margin-left:-12px}.pair{grid-template-columns:1fr;gap:2px}}
+@media (max-width:600px){main{padding:16px 12px 32px}.pair{grid-template-columns:1fr;gap:2px}}
 )css";
 
 }  // namespace fovea

@@ -2,6 +2,8 @@
 
 #include <png.h>
 
+#include <csetjmp>
+
 #ifdef FOVEA_RSVG
 #include <cairo.h>
 #include <librsvg/rsvg.h>
@@ -15,23 +17,52 @@
 
 namespace fovea {
 
+namespace {
+
+// libpng reports errors by a long jump: below it there is nothing to destroy.
+void on_error(png_structp png, png_const_charp message) {
+  *static_cast<std::string*>(png_get_error_ptr(png)) = message;
+  png_longjmp(png, 1);
+}
+void on_warning(png_structp, png_const_charp) {}
+
+void append(png_structp png, png_bytep bytes, size_t size) {
+  static_cast<std::string*>(png_get_io_ptr(png))->append(reinterpret_cast<const char*>(bytes), size);
+}
+void flush(png_structp) {}
+
+// False when it failed.
+bool write_png(png_structp png, png_infop info, const Pixels& pixels) {
+  if (setjmp(png_jmpbuf(png))) return false;  // NOLINT(*-err52-cpp): libpng's only way
+  png_set_IHDR(png, info, static_cast<png_uint_32>(pixels.width), static_cast<png_uint_32>(pixels.height), 8,
+               pixels.channels == 4 ? PNG_COLOR_TYPE_RGB_ALPHA : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  // Cells repeat from line to line: less the line above they are nothing, quickly written and small.
+  png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_UP);
+  png_set_compression_level(png, 3);
+  png_write_info(png, info);
+  const auto line = static_cast<size_t>(pixels.width * pixels.channels);
+  for (size_t y = 0; y < static_cast<size_t>(pixels.height); ++y) {
+    png_write_row(png, pixels.bytes.data() + y * line);
+  }
+  png_write_end(png, info);
+  return true;
+}
+
+}  // namespace
+
 std::string encode_png(const Pixels& pixels) {
   check(pixels.width > 0 && pixels.height > 0 && (pixels.channels == 3 || pixels.channels == 4) &&
             pixels.bytes.size() == static_cast<size_t>(pixels.width * pixels.height * pixels.channels),
         "encode_png: expected 3 or 4 bytes for each of {} x {} pixels, got {} bytes", pixels.width, pixels.height,
         pixels.bytes.size());
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(pixels.width);
-  image.height = static_cast<png_uint_32>(pixels.height);
-  image.format = pixels.channels == 4 ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
-  // The best compression of many pixels takes seconds.
-  if (pixels.bytes.size() > (size_t{1} << 22)) image.flags = PNG_IMAGE_FLAG_FAST;
-  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
-  std::string file(size, '\0');
-  const int written = png_image_write_to_memory(&image, file.data(), &size, 0, pixels.bytes.data(), 0, nullptr);
-  check(written != 0, "encode_png: {}", static_cast<const char*>(image.message));
-  file.resize(size);
+  std::string file, error = "libpng has no memory";
+  png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &error, on_error, on_warning);
+  png_infop info = png != nullptr ? png_create_info_struct(png) : nullptr;
+  if (png != nullptr) png_set_write_fn(png, &file, append, flush);
+  const bool written = info != nullptr && write_png(png, info, pixels);
+  png_destroy_write_struct(&png, &info);
+  check(written, "encode_png: {}", error);
   return file;
 }
 

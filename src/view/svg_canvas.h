@@ -21,7 +21,7 @@ enum class Side { kLeft, kMiddle, kRight };  // of a text, that lies at x
 struct TextAt {
   double x = 0, y = 0;  // of the baseline
   double size = 13;
-  std::string_view look = "ink";  // ink, faint, on
+  std::string_view look = "ink";  // ink, faint, on; a mark in ink is faint, one in "ink shaded" is not
   Side side = Side::kLeft;
   double turn = 0;  // degrees, about (x, y)
   bool bold = false;

@@ -137,10 +137,13 @@ std::string draw_flow(const Grid& grid, const PictureStyle& style, Medium medium
   Canvas canvas(style, medium);
   const LinkCut cut = cut_links(grid, style.hide);
   double y = canvas.title(grid.title);
-  const std::string statement = "ribbons are as thick as weights; the picture " + cut.statement();
-  canvas.text(statement, {.x = kMargin, .y = y + 10, .size = 12, .look = "faint"});
-  canvas.reach(kMargin + ems(statement) * 12, y + 10);
-  y = draw_ribbons(canvas, y + 32, grid, cut);
+  if (!canvas.page()) {
+    const std::string statement = "ribbons are as thick as weights; the picture " + cut.statement();
+    canvas.text(statement, {.x = kMargin, .y = y + 10, .size = 12, .look = "faint"});
+    canvas.reach(kMargin + ems(statement) * 12, y + 10);
+    y += 32;
+  }
+  y = draw_ribbons(canvas, y, grid, cut);
   draw_film(canvas, y, grid);
   return canvas.finish(grid.title);
 }

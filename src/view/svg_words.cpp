@@ -75,24 +75,26 @@ void ShadedSentence::draw(Canvas& canvas, double x, double y, const std::functio
     return xml.set("height", sentence_.line()).set("rx", 3);
   };
   const std::string pen = hex(colour_at(canvas.style(), 1));
-  std::vector<size_t> strong;
+  std::vector<size_t> rewritten;
   for (size_t i = 0; i < sentence_.words.size(); ++i) {
     const float w = weight(i);
     const double share = is_absent(w) ? 0 : on_scale(canvas.style(), w);
     if (is_absent(w)) box(sentence_.words[i]).set("fill", "url(#absent)").leaf();
     if (share < 0.01) continue;
-    if (needs_black(canvas.style(), share)) {
-      strong.push_back(i);
+    // A mark's lighter ink is not read on a shade.
+    if (needs_black(canvas.style(), share) || (sentence_.labels[i].mark && share > 0.1)) {
+      rewritten.push_back(i);
     } else {
       box(sentence_.words[i]).set("fill", pen).set("fill-opacity", share).leaf();
     }
   }
   xml.open("use").set("href", "#" + id_).set("x", x).set("y", y).leaf();
-  // Black on dark paper's yellow: over the word in the paper's ink, which is covered first.
-  for (const size_t i : strong) {
+  // Another ink than the sentence's: the word is covered and written again.
+  for (const size_t i : rewritten) {
     box(sentence_.words[i]).set("class", "paper").leaf();
-    box(sentence_.words[i]).set("fill", pen).set("fill-opacity", on_scale(canvas.style(), weight(i))).leaf();
-    draw_word(canvas, sentence_, i, {.x = x, .y = y, .look = "on"});
+    const double share = on_scale(canvas.style(), weight(i));
+    box(sentence_.words[i]).set("fill", pen).set("fill-opacity", share).leaf();
+    draw_word(canvas, sentence_, i, {.x = x, .y = y, .look = needs_black(canvas.style(), share) ? "on" : "ink shaded"});
   }
 }
 
