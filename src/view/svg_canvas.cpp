@@ -1,0 +1,184 @@
+#include "view/svg_canvas.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "view/svg_text.h"
+
+namespace fovea {
+
+namespace {
+
+// Light first: a reader that knows no media queries draws that. The second colour of each class is for dark.
+struct Look {
+  std::string_view name, property, light, dark;
+};
+constexpr Look kLooks[] = {
+    {"paper", "fill", "#ffffff", "#14171c"},  {"ink", "fill", "#1b1f24", "#e6e9ed"},
+    {"faint", "fill", "#66707b", "#98a2ad"},  {"on", "fill", "#000000", "#000000"},
+    {"rule", "stroke", "#d5dae0", "#3a414b"}, {"mass", "fill", "#aeb7c2", "#55606e"},
+    {"link", "fill", "#2b6cb0", "#7fb2ea"},   {"bar", "fill", "#7d9cc4", "#6d8fbd"},
+    {"taken", "fill", "#2b6cb0", "#7fb2ea"},
+};
+
+std::string style_sheet() {
+  std::string light, dark;
+  for (const Look& look : kLooks) {
+    light += fmt::format(".{}{{{}:{}}}", look.name, look.property, look.light);
+    dark += fmt::format(".{}{{{}:{}}}", look.name, look.property, look.dark);
+  }
+  return light + "@media (prefers-color-scheme:dark){" + dark + "}";
+}
+
+struct Tick {
+  double weight;
+  std::string_view name;
+};
+
+std::vector<Tick> ticks(const PictureStyle& style) {
+  if (style.scale == "log") return {{0.001, "≤ 0.001"}, {0.01, "0.01"}, {0.1, "0.1"}, {1, "1"}};
+  if (style.scale == "sqrt") return {{0, "0"}, {0.05, "0.05"}, {0.25, "0.25"}, {0.5, "0.5"}, {1, "1"}};
+  return {{0, "0"}, {0.25, "0.25"}, {0.5, "0.5"}, {0.75, "0.75"}, {1, "1"}};
+}
+
+void gradient(Xml& xml, const PictureStyle& style, bool pen) {
+  xml.open("defs").open("linearGradient").set("id", "scale");
+  constexpr int kStops = 9;  // the palette's own steps; between them it is linear too
+  for (int i = 0; i <= kStops; ++i) {
+    const double share = static_cast<double>(i) / kStops;
+    xml.open("stop").set("offset", fmt::format("{:.4f}", share));
+    xml.set("stop-color", hex(colour_at(style, pen ? 1.0 : share)));
+    if (pen) xml.set("stop-opacity", share);
+    xml.leaf();
+  }
+  xml.close().close();
+}
+
+}  // namespace
+
+void Canvas::reach(double x, double y) {
+  width_ = std::max(width_, x);
+  height_ = std::max(height_, y);
+}
+
+void Canvas::text(std::string_view content, const TextAt& at) {
+  const bool reversed = is_right_to_left(content);
+  xml_.open("text").set("class", at.look);
+  if (at.turn == 0) {
+    xml_.set("x", at.x).set("y", at.y);
+  } else {
+    xml_.set("transform", fmt::format("translate({} {}) rotate({})", to_hundredths(at.x), to_hundredths(at.y),
+                                      to_hundredths(at.turn)));
+  }
+  if (at.size != 13) xml_.set("font-size", at.size);
+  if (at.bold) xml_.set("font-weight", "600");
+  if (reversed) xml_.set("direction", "rtl").set("unicode-bidi", "embed");
+  // A text that runs to the left starts at its right.
+  if (at.side == Side::kMiddle) xml_.set("text-anchor", "middle");
+  if ((at.side == Side::kRight) != reversed && at.side != Side::kMiddle) xml_.set("text-anchor", "end");
+  xml_.text(content).close();
+}
+
+void Canvas::label(const Label& label, TextAt at, double most_ems) {
+  const std::string whole = shown(label), cut = shorten(whole, most_ems);
+  if (label.mark && at.look == "ink") at.look = "faint";
+  if (cut == whole) return text(cut, at);
+  xml_.open("g").element("title", whole);
+  text(cut, at);
+  xml_.close();
+}
+
+double Canvas::title(std::string_view content) {
+  if (page()) return 4;
+  constexpr double kSize = 16;
+  text(content, {.x = kMargin, .y = kMargin + kSize, .size = kSize, .bold = true});
+  reach(kMargin + ems(content) * kSize * 1.08, kMargin + kSize);
+  return kMargin + kSize + 14;
+}
+
+double Canvas::heading(double y, std::string_view content, std::string_view explanation) {
+  text(content, {.x = kMargin, .y = y + 14, .size = 14, .bold = true});
+  text(explanation, {.x = kMargin, .y = y + 32, .size = 12, .look = "faint"});
+  reach(kMargin + std::max(ems(content) * 15, ems(explanation) * 12), y + 32);
+  return y + 48;
+}
+
+double Canvas::legend(double y, const LegendParts& parts) {
+  constexpr double kLength = 200, kThick = 10, kSize = 11;
+  const double name = ems("weight") * 12 + 14, left = kMargin + name;
+  gradient(xml_, style_, parts.pen);
+  text("weight", {.x = kMargin, .y = y + kThick - 0.5, .size = 12, .look = "faint"});
+  xml_.open("rect").set("x", left).set("y", y).set("width", kLength).set("height", kThick);
+  xml_.set("fill", "url(#scale)").set("class", "rule").set("stroke-width", parts.pen ? 1 : 0).leaf();
+  for (const Tick& tick : ticks(style_)) {
+    const double x = left + kLength * on_scale(style_, tick.weight);
+    xml_.open("path").set("class", "rule").set("d", fmt::format("M{} {}v4", to_hundredths(x), y + kThick)).leaf();
+    text(tick.name, {.x = x, .y = y + kThick + 15, .size = kSize, .look = "faint", .side = Side::kMiddle});
+  }
+  double x = left + kLength + 32;
+  const auto entry = [&](std::string_view what, auto&& draw) {
+    xml_.open("rect").set("x", x).set("y", y - 2).set("width", 14).set("height", 14).set("class", "rule");
+    draw();
+    xml_.leaf();
+    text(what, {.x = x + 21, .y = y + kThick - 0.5, .size = 12, .look = "faint"});
+    x += 21 + ems(what) * 12 + 20;
+  };
+  if (parts.absent) entry("masked: not looked at", [&] { xml_.set("fill", "url(#absent)"); });
+  if (parts.hard) {
+    entry("the one chosen", [&] { xml_.set("fill", hex(colour_at(style_, 1))); });
+    xml_.open("rect").set("x", x - 20 - 21 - ems("the one chosen") * 12 + 2).set("y", y).set("width", 10);
+    xml_.set("height", 10).set("fill", "none").set("stroke-width", 2);
+    xml_.set("stroke", hex(ink_on(colour_at(style_, 1)))).leaf();
+  }
+  reach(x, y + kThick + 16);
+  return y + kThick + 34;
+}
+
+std::string Canvas::finish(std::string_view name) {
+  const double width = std::ceil(width_ + kMargin), height = std::ceil(height_ + kMargin);
+  Xml root;
+  root.open("svg").set("xmlns", "http://www.w3.org/2000/svg").set("width", width).set("height", height);
+  root.set("viewBox", fmt::format("0 0 {} {}", width, height)).set("role", page() ? "group" : "img");
+  root.set("aria-label", name).set("font-size", 13).set("text-rendering", "geometricPrecision");
+  root.set("font-family", "system-ui,-apple-system,'Segoe UI','Noto Sans','DejaVu Sans',sans-serif");
+  root.open("style").raw(style_sheet()).close();
+  root.open("defs").open("pattern").set("id", "absent").set("width", 5).set("height", 5);
+  root.set("patternUnits", "userSpaceOnUse").set("patternTransform", "rotate(45)");
+  root.open("path").set("class", "rule").set("d", "M0 0V5").set("stroke-width", 2).leaf();
+  root.close().close();
+  root.open("rect").set("class", "paper").set("width", width).set("height", height).leaf();
+  root.raw(xml_.take()).close();
+  return root.take();
+}
+
+bool has_absent(const Grid& grid) { return std::any_of(grid.weights.begin(), grid.weights.end(), is_absent); }
+
+int64_t heaviest(const Grid& grid, int64_t row) {
+  int64_t best = -1;
+  for (int64_t c = 0; c < grid.width(); ++c) {
+    if (is_absent(grid.at(row, c))) continue;
+    if (best < 0 || grid.at(row, c) > grid.at(row, best)) best = c;
+  }
+  return best;
+}
+
+void check_grid(const Grid& grid, std::string_view view) {
+  check(grid.height() > 0 && grid.width() > 0, "{}: expected at least one row and one column, got {} x {}", view,
+        grid.height(), grid.width());
+  check(grid.weights.size() == static_cast<size_t>(grid.height() * grid.width()),
+        "{}: expected {} x {} weights, got {}", view, grid.height(), grid.width(), grid.weights.size());
+  check(grid.notes.empty() || grid.notes.size() == grid.rows.size(), "{}: expected a note for each of {} rows, got {}",
+        view, grid.rows.size(), grid.notes.size());
+}
+
+std::string of_weight(float weight) {
+  if (is_absent(weight)) return "masked";
+  return weight > 0 && weight < 0.01F ? fmt::format("{:.2g}", weight) : fmt::format("{:.2f}", weight);
+}
+
+}  // namespace fovea

@@ -1,0 +1,101 @@
+#include "view/svg_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "view/svg_text.h"
+
+namespace fovea {
+
+namespace {
+
+constexpr double kMostEms = 14;  // of a word
+constexpr double kPadding = 3;   // left and right of a word, within its box
+
+// The highlighter's colour over dark paper: whether black is read more easily on it than white. On light paper it is.
+bool needs_black(const PictureStyle& style, double share) {
+  constexpr Rgb kDarkPaper{0x14, 0x17, 0x1c};
+  const Rgb pen = colour_at(style, 1);
+  const auto mix = [share](uint8_t paper, uint8_t ink) {
+    return static_cast<uint8_t>((1.0 - share) * static_cast<double>(paper) + share * static_cast<double>(ink));
+  };
+  const Rgb mixed{mix(kDarkPaper.red, pen.red), mix(kDarkPaper.green, pen.green), mix(kDarkPaper.blue, pen.blue)};
+  return ink_on(mixed).red == 0;
+}
+
+}  // namespace
+
+Sentence lay_out(std::span<const Label> labels, const SentenceShape& shape) {
+  Sentence sentence{labels, {}, shape.size};
+  double x = 0, y = 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    Word word{0, 0, 0, shorten(shown(labels[i]), kMostEms)};
+    word.width = ems(word.shown) * shape.size + 2 * kPadding;
+    if (!shape.least_widths.empty()) word.width = std::max(word.width, shape.least_widths[i]);
+    if (x > 0) x += labels[i].space_before ? shape.size * 0.3 : 1;
+    if (x > 0 && x + word.width > shape.most_width) {
+      x = 0;
+      y += sentence.line() + 3;
+    }
+    word.x = x;
+    word.y = y;
+    x += word.width;
+    sentence.width = std::max(sentence.width, x);
+    sentence.words.push_back(std::move(word));
+  }
+  sentence.height = y + sentence.line();
+  if (is_right_to_left(labels)) {
+    for (Word& word : sentence.words) word.x = sentence.width - word.x - word.width;
+  }
+  return sentence;
+}
+
+void draw_word(Canvas& canvas, const Sentence& sentence, size_t i, TextAt at) {
+  const Word& word = sentence.words[i];
+  at.x += word.x + word.width / 2;
+  at.y += word.y + sentence.line() / 2 + sentence.size * 0.35;
+  at.size = sentence.size;
+  at.side = Side::kMiddle;
+  canvas.label(sentence.labels[i], at, kMostEms);
+}
+
+ShadedSentence::ShadedSentence(Canvas& canvas, const Sentence& sentence, std::string id)
+    : sentence_(sentence), id_(std::move(id)) {
+  canvas.xml().open("defs").open("g").set("id", id_);
+  for (size_t i = 0; i < sentence.words.size(); ++i) draw_word(canvas, sentence, i, {});
+  canvas.xml().close().close();
+}
+
+void ShadedSentence::draw(Canvas& canvas, double x, double y, const std::function<float(size_t)>& weight) const {
+  Xml& xml = canvas.xml();
+  const auto box = [&](const Word& word) -> Xml& {
+    xml.open("rect").set("x", x + word.x).set("y", y + word.y).set("width", word.width);
+    return xml.set("height", sentence_.line()).set("rx", 3);
+  };
+  const std::string pen = hex(colour_at(canvas.style(), 1));
+  std::vector<size_t> rewritten;
+  for (size_t i = 0; i < sentence_.words.size(); ++i) {
+    const float w = weight(i);
+    const double share = is_absent(w) ? 0 : on_scale(canvas.style(), w);
+    if (is_absent(w)) box(sentence_.words[i]).set("fill", "url(#absent)").leaf();
+    if (share < 0.01) continue;
+    // A mark's lighter ink is not read on a shade.
+    if (needs_black(canvas.style(), share) || (sentence_.labels[i].mark && share > 0.1)) {
+      rewritten.push_back(i);
+    } else {
+      box(sentence_.words[i]).set("fill", pen).set("fill-opacity", share).leaf();
+    }
+  }
+  xml.open("use").set("href", "#" + id_).set("x", x).set("y", y).leaf();
+  // Another ink than the sentence's: the word is covered and written again.
+  for (const size_t i : rewritten) {
+    box(sentence_.words[i]).set("class", "paper").leaf();
+    const double share = on_scale(canvas.style(), weight(i));
+    box(sentence_.words[i]).set("fill", pen).set("fill-opacity", share).leaf();
+    draw_word(canvas, sentence_, i, {.x = x, .y = y, .look = needs_black(canvas.style(), share) ? "on" : "ink shaded"});
+  }
+}
+
+}  // namespace fovea

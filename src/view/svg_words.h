@@ -1,0 +1,49 @@
+// A sentence of tokens in lines, from the right where its script is, and the shading of its words.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "view/grid.h"
+#include "view/svg_canvas.h"
+
+namespace fovea {
+
+struct Word {
+  double x, y, width;  // of its box, from the sentence's corner
+  std::string shown;
+};
+
+struct Sentence {
+  std::span<const Label> labels;
+  std::vector<Word> words;
+  double size = 14, width = 0, height = 0;
+
+  double line() const { return size * 1.5; }
+};
+
+struct SentenceShape {
+  double size = 14;
+  double most_width = std::numeric_limits<double>::infinity();  // then another line begins
+  std::span<const double> least_widths;                         // of the words, or none
+};
+
+Sentence lay_out(std::span<const Label> labels, const SentenceShape& shape);
+
+void draw_word(Canvas& canvas, const Sentence& sentence, size_t i, TextAt at);
+
+// One sentence shaded many times: its words are written once and used again.
+class ShadedSentence {
+ public:
+  ShadedSentence(Canvas& canvas, const Sentence& sentence, std::string id);
+  void draw(Canvas& canvas, double x, double y, const std::function<float(size_t)>& weight) const;
+
+ private:
+  const Sentence& sentence_;
+  std::string id_;
+};
+
+}  // namespace fovea

@@ -1,0 +1,36 @@
+// Writes XML one element at a time: pictures (SVG) and pages (HTML in XML's syntax). Everything is escaped.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fovea {
+
+// For text and attributes. What XML forbids is replaced: control characters by their pictures, the rest by U+FFFD.
+std::string escape_xml(std::string_view text);
+
+class Xml {
+ public:
+  Xml& open(std::string_view name);
+  Xml& set(std::string_view name, std::string_view value);  // of the element opened last, before its content
+  Xml& set(std::string_view name, double value);            // to a hundredth
+  Xml& text(std::string_view content);
+  Xml& raw(std::string_view content);  // as it is: XML already
+  Xml& close();                        // </name>
+  Xml& leaf();                         // />, for an element that never has content
+  // <name>content</name>
+  Xml& element(std::string_view name, std::string_view content) { return open(name).text(content).close(); }
+  std::string take();
+
+ private:
+  void end_tag();
+
+  std::string out_;
+  std::vector<std::string> names_;
+  bool in_tag_ = false;
+};
+
+std::string to_hundredths(double value);  // "3", "3.5", "-0.25"
+
+}  // namespace fovea
