@@ -6,8 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/threads.h"
-#include "decode/translator.h"
+#include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/flags.h"
@@ -21,11 +20,9 @@ namespace {
 
 constexpr size_t kPairsAtOnce = 1024;  // whose weights are in memory
 
-struct AlignFlags {
-  std::string model, reverse_model, source, target, forward, backward, output, join = "grow-diag-final";
+struct AlignFlags : ModelFlags {
+  std::string reverse_model, source, target, forward, backward, output, join = "grow-diag-final";
   int64_t first = 0;
-  int threads = 0;
-  TranslatorOptions translator;
   ReduceOptions heads;
   AlignOptions align;
 };
@@ -33,8 +30,8 @@ struct AlignFlags {
 // One direction, pair by pair. `swapped`: the model writes what we call the source.
 class Aligner {
  public:
-  Aligner(const std::string& model, const AlignFlags& flags, bool swapped)
-      : translator_({model}, flags.translator, Device::cpu()), flags_(flags), swapped_(swapped) {}
+  Aligner(Translator translator, const AlignFlags& flags, bool swapped)
+      : translator_(std::move(translator)), flags_(flags), swapped_(swapped) {}
 
   std::vector<Alignment> operator()(std::span<const std::string> sources, std::span<const std::string> targets) const {
     const auto from = swapped_ ? targets : sources, to = swapped_ ? sources : targets;
@@ -88,12 +85,14 @@ int join_files(const AlignFlags& flags) {
 }
 
 int align_text(const AlignFlags& flags) {
-  check(!flags.model.empty() && !flags.source.empty(),
-        "align: expected --model with source and target text, or --forward and --backward");
+  check(flags.models.size() == 1 && !flags.source.empty(),
+        "align: expected one --model with source and target text, or --forward and --backward");
   const ParallelLines lines = flags.target.empty() ? read_tsv(flags.source) : read_parallel(flags.source, flags.target);
-  const Aligner forward(flags.model, flags, false);
+  const Aligner forward(flags.load(), flags, false);
   std::optional<Aligner> backward;
-  if (!flags.reverse_model.empty()) backward.emplace(flags.reverse_model, flags, true);
+  if (!flags.reverse_model.empty()) {
+    backward.emplace(Translator({flags.reverse_model}, flags.translator, Device::cpu()), flags, true);
+  }
   Console console(stderr);
   Output output(flags.output);
   for (size_t at = 0; at < lines.source.size(); at += kPairsAtOnce) {
@@ -116,7 +115,7 @@ int align_text(const AlignFlags& flags) {
 void add_align(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("align", "Align the words of two texts by what a model attends to.");
   const auto flags = std::make_shared<AlignFlags>();
-  command->add_option("-m,--model", flags->model, "A model folder that translates source to target.")->type_name("DIR");
+  add_model_flags(*command, *flags)->description("A model folder that translates source to target.");
   command->add_option("--reverse-model", flags->reverse_model, "One for the other direction: both are joined.")
       ->type_name("DIR");
   command->add_option("source", flags->source, "Source text, or a TSV file of both sides.")->type_name("FILE");
@@ -129,17 +128,11 @@ void add_align(CLI::App& app, Run& run) {
   command->add_option("--first", flags->first, "The number of the first word.")->check(CLI::IsMember({0, 1}));
   command->add_option("-o,--output", flags->output, "Where alignments go; standard output if not given.")
       ->type_name("FILE");
-  command->add_option("--threads", flags->threads, "To compute with; 0 for all cores.")->check(CLI::NonNegativeNumber);
   add_flags(*command, flags->align, "Alignment");
   add_flags(*command, flags->heads, "Heads");
-  add_flags(*command, flags->translator, "Running");
   command->footer("Output is Pharaoh's: 0-0 1-2 ..., source word - target word, a line a pair.");
-  command->callback([flags, &run] {
-    run = [flags] {
-      if (flags->threads > 0) set_thread_count(flags->threads);
-      return flags->forward.empty() ? align_text(*flags) : join_files(*flags);
-    };
-  });
+  command->callback(
+      [flags, &run] { run = [flags] { return flags->forward.empty() ? align_text(*flags) : join_files(*flags); }; });
 }
 
 }  // namespace fovea::app

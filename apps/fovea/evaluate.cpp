@@ -150,12 +150,10 @@ int evaluate_links(const EvaluateFlags& flags) {
       !flags.hypotheses.empty() || (flags.models.size() == 1 && !flags.source.empty() && flags.references.size() == 1),
       "evaluate: --alignment needs --hypotheses (alignments to measure), or one --model, --source and --references");
   test.hypotheses = flags.hypotheses;
-  if (!flags.models.empty()) test.model = flags.models.front();
   test.source = flags.source;
   if (!flags.references.empty()) test.target = flags.references.front();
   test.json = flags.json;
-  test.translator = flags.translator;
-  return evaluate_alignment(test);
+  return evaluate_alignment(test, flags);
 }
 
 int evaluate(const EvaluateFlags& flags) {

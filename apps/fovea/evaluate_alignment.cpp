@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "text/lines.h"
@@ -63,7 +64,7 @@ std::vector<Row> measure_heads(const AlignmentTest& test, const Translator& tran
       const AttentionRecord record = translator.record(sources[i], forced[i]);
       const auto cross = std::find_if(record.attentions.begin(), record.attentions.end(),
                                       [](const RecordedAttention& a) { return a.kind == "cross"; });
-      check(cross != record.attentions.end(), "{}: expected a model that attends to its source", test.model);
+      check(cross != record.attentions.end(), "evaluate: --alignment expects a model that attends to its source");
       if (rows.empty()) rows = rows_for(*cross);
       for (Row& row : rows) row.score.add(align(record, row.heads, {}), gold[at + i]);
     }
@@ -105,13 +106,13 @@ void print(const std::vector<Row>& rows, const Row* best, bool json) {
 
 }  // namespace
 
-int evaluate_alignment(const AlignmentTest& test) {
+int evaluate_alignment(const AlignmentTest& test, const ModelFlags& models) {
   const std::vector<GoldAlignment> gold = read_gold(test.gold, test.first);
   if (!test.hypotheses.empty()) {
     print(measure_file(test, gold), nullptr, test.json);
     return kDone;
   }
-  const Translator translator({test.model}, test.translator, Device::cpu());
+  const Translator translator = models.load();
   const std::vector<Row> rows = measure_heads(test, translator, gold);
   const Row* best = nullptr;
   for (const Row& row : rows) {
@@ -123,8 +124,8 @@ int evaluate_alignment(const AlignmentTest& test) {
     FolderConfig config = translator.model().config;
     config.best_layer = best->heads.layer;
     config.best_head = best->heads.head;
-    save_config(test.model, config);
-    fmt::print(stderr, "{} is now the best head of {}\n", best->name, test.model);
+    save_config(models.models.front(), config);
+    fmt::print(stderr, "{} is now the best head of {}\n", best->name, models.models.front());
   }
   return kDone;
 }

@@ -4,19 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "decode/translator.h"
+#include "fovea/flags.h"
 
 namespace fovea::app {
 
 struct AlignmentTest {
-  std::string gold;        // Pharaoh
-  int64_t first = 0;       // the number of the first word
-  std::string hypotheses;  // alignments to measure; or
-  std::string model, source, target;
+  std::string gold;            // Pharaoh
+  int64_t first = 0;           // the number of the first word
+  std::string hypotheses;      // alignments to measure; or
+  std::string source, target;  // what the model of the flags is made to read and write
   bool store_best = false, json = false;
-  TranslatorOptions translator;
 };
 
-int evaluate_alignment(const AlignmentTest& test);
+int evaluate_alignment(const AlignmentTest& test, const ModelFlags& models);
 
 }  // namespace fovea::app

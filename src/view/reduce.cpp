@@ -20,7 +20,7 @@ void ReduceOptions::describe(Fields& f) {
   f.add("layer", layer, "Of this layer alone, from 1; 0 for all.").at_least(0);
   f.add("head", head, "heads one: which, from 1.").at_least(0);
   f.add("words", words, "Join pieces into words: source columns are summed, target rows averaged.");
-  f.add("model", model, "Of an ensemble, from 1.").at_least(1);
+  f.add("member", member, "Of an ensemble: which model, from 1.").at_least(1);
 }
 
 namespace {
@@ -137,7 +137,7 @@ Grid rolled_out(const AttentionRecord& record, const RecordedAttention& a, const
     grid.title = fmt::format("{} attention, rollout through {}, mean of heads", a.kind, plural(a.layers, "layer"));
     return grid;
   }
-  const RecordedAttention& encoder = find_attention(record, "encoder-self", o.model);
+  const RecordedAttention& encoder = find_attention(record, "encoder-self", o.member);
   const Range range = range_of(a, {.layer = o.layer});
   grid.weights = product(combine(a, range, false), rollout(encoder), a.rows, a.columns, encoder.columns);
   grid.title = fmt::format("{}, then rollout through the encoder's {}", title_of(a, {.heads = "mean"}, range),
@@ -241,7 +241,7 @@ Grid merge_words(const Grid& grid, const std::vector<int64_t>& row_words, const 
 }
 
 Grid reduce(const AttentionRecord& record, const ReduceOptions& options) {
-  const RecordedAttention& a = find_attention(record, options.attention, options.model);
+  const RecordedAttention& a = find_attention(record, options.attention, options.member);
   Grid grid;
   if (options.heads == "rollout") {
     grid = rolled_out(record, a, options);
@@ -254,7 +254,7 @@ Grid reduce(const AttentionRecord& record, const ReduceOptions& options) {
 }
 
 std::vector<Grid> every_head(const AttentionRecord& record, const ReduceOptions& options) {
-  const RecordedAttention& a = find_attention(record, options.attention, options.model);
+  const RecordedAttention& a = find_attention(record, options.attention, options.member);
   std::vector<Grid> grids;
   for (int64_t layer = 1; layer <= a.layers; ++layer) {
     for (int64_t head = 1; head <= a.heads; ++head) {
@@ -267,7 +267,7 @@ std::vector<Grid> every_head(const AttentionRecord& record, const ReduceOptions&
 }
 
 int64_t heads_of(const AttentionRecord& record, const ReduceOptions& options) {
-  return find_attention(record, options.attention, options.model).heads;
+  return find_attention(record, options.attention, options.member).heads;
 }
 
 }  // namespace fovea

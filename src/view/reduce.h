@@ -17,7 +17,7 @@ struct ReduceOptions {
   int64_t layer = 0;
   int64_t head = 0;
   bool words = false;
-  int64_t model = 1;
+  int64_t member = 1;
 
   void describe(Fields& fields);
 };

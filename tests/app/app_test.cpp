@@ -5,62 +5,19 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/command.h"
+#include "app/app.h"
 #include "base/files.h"
-#include "temporary_folder.h"
 
 namespace fovea {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kRecipe = R"(
-[data]
-generator = "reverse"
-generated = 300
-generated_valid = 10
-[source_vocabulary]
-kind = "word"
-[target_vocabulary]
-kind = "word"
-[model]
-architecture = "luong"
-embedding = 8
-hidden = 12
-[training]
-steps = 3
-)";
-
-// A model that all tests may read.
-class App : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    folder_ = new TemporaryFolder;
-    const Outcome trained = fovea_command({"train", recipe(), "--set", "folder=" + model()});
-    ASSERT_EQ(trained.status, 0) << trained.err;
-    ASSERT_NE(trained.out.find("the model is in " + model()), std::string::npos) << trained.out;
-  }
-  static void TearDownTestSuite() { delete folder_; }
-  static std::string recipe() { return folder_->file("recipe.toml", kRecipe); }
-  static std::string model() { return folder_->file("model"); }
-
-  // It failed as it should: with this status, saying this, and nothing on standard output.
-  static void expect_failure(const std::vector<std::string>& arguments, int status, const std::string& says,
-                             const std::string& input = {}) {
-    const Outcome got = fovea_command(arguments, input);
-    EXPECT_EQ(got.status, status) << got.err;
-    EXPECT_NE(got.err.find(says), std::string::npos) << got.err;
-    EXPECT_EQ(got.out, "");
-  }
-
-  static TemporaryFolder* folder_;
-};
-TemporaryFolder* App::folder_ = nullptr;
-
 TEST_F(App, HelpHelps) {
   const Outcome help = fovea_command({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"train", "translate", "evaluate", "score", "data", "mechanisms", "info"}) {
+  for (const char* command :
+       {"train", "translate", "evaluate", "score", "view", "align", "data", "mechanisms", "info"}) {
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
     EXPECT_EQ(fovea_command({command, "--help"}).status, 0) << command;
   }
