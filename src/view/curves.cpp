@@ -133,6 +133,11 @@ std::vector<double> logarithmic_ticks(double low, double high, int most) {
   return best;
 }
 
+std::string name_among(std::span<const RunCurves> runs, size_t i) {
+  const auto same = [&](const RunCurves& run) { return run.name == runs[i].name; };
+  return std::count_if(runs.begin(), runs.end(), same) > 1 && !runs[i].folder.empty() ? runs[i].folder : runs[i].name;
+}
+
 double share(double low, double high, double value) { return high > low ? (value - low) / (high - low) : 0.5; }
 
 }  // namespace
@@ -140,7 +145,7 @@ double share(double low, double high, double value) { return high > low ? (value
 RunCurves read_run(const std::string& folder) {
   const std::string path = folder + "/metrics.jsonl";
   const std::string bytes = read_file(path);
-  RunCurves run;
+  RunCurves run{.folder = folder};
   const std::filesystem::path given(folder);
   run.name = (given.has_filename() ? given.filename() : given.parent_path().filename()).string();
   if (run.name.empty() || run.name == ".") run.name = folder;
@@ -162,13 +167,14 @@ std::vector<CurvePanel> curve_panels(std::span<const RunCurves> runs) {
   CurvePanel loss{.title = "loss"}, rate{.title = "learning rate"};
   std::map<std::string, CurvePanel> metrics;
   for (size_t i = 0; i < runs.size(); ++i) {
-    loss.curves.push_back({.name = runs[i].name + ", training", .run = i, .points = &runs[i].train_loss});
+    const std::string name = name_among(runs, i);
+    loss.curves.push_back({.name = name + ", training", .run = i, .points = &runs[i].train_loss});
     loss.curves.push_back(
-        {.name = runs[i].name + ", validation", .run = i, .marked = true, .points = &runs[i].validation_loss});
-    rate.curves.push_back({.name = runs[i].name, .run = i, .points = &runs[i].learning_rate});
-    for (const auto& [name, curve] : runs[i].metrics) {
-      metrics[name].title = name + " of the validation";
-      metrics[name].curves.push_back({.name = runs[i].name, .run = i, .marked = true, .points = &curve});
+        {.name = name + ", validation", .run = i, .marked = true, .points = &runs[i].validation_loss});
+    rate.curves.push_back({.name = name, .run = i, .points = &runs[i].learning_rate});
+    for (const auto& [metric, curve] : runs[i].metrics) {
+      metrics[metric].title = metric + " of the validation";
+      metrics[metric].curves.push_back({.name = name, .run = i, .marked = true, .points = &curve});
     }
   }
   std::vector<CurvePanel> panels;

@@ -17,7 +17,8 @@ struct CurvePoint {
 using Curve = std::vector<CurvePoint>;
 
 struct RunCurves {
-  std::string name;  // the folder's
+  std::string name;    // the folder's
+  std::string folder;  // as it was given; tells runs of one name apart
   Curve train_loss, validation_loss, learning_rate;
   std::map<std::string, Curve> metrics;  // "bleu", "exact", ... of validations
 };

@@ -110,6 +110,17 @@ TEST(Curves, AxesFitAllRuns) {
   EXPECT_EQ(panels[0].step_ticks(5), (std::vector<double>{0, 500, 1000, 1500, 2000}));
 }
 
+TEST(Curves, RunsOfOneNameAreToldApartByTheirFolders) {
+  std::vector<RunCurves> runs = {falling("run", 4, 1), falling("run", 3, 0.5), falling("other", 3, 0.5)};
+  runs[0].folder = "one/run";
+  runs[1].folder = "two/run";
+  runs[2].folder = "two/other";
+  const CurvePanel panel = curve_panels(runs)[0];
+  EXPECT_EQ(panel.curves[0].name, "one/run, training");
+  EXPECT_EQ(panel.curves[3].name, "two/run, validation");
+  EXPECT_EQ(panel.curves[4].name, "other, training");
+}
+
 TEST(Curves, ALossThatFallsFarIsLogarithmic) {
   const std::vector<RunCurves> runs = {falling("a", 10, 0.01)};
   const CurvePanel panel = curve_panels(runs)[0];
