@@ -200,7 +200,7 @@ void add_evaluate(CLI::App& app, Run& run) {
   const auto flags = std::make_shared<EvaluateFlags>();
   command->add_option("--hypotheses", flags->hypotheses, "Translations to score, a line each.")->type_name("FILE");
   add_model_flags(*command, *flags)
-      ->description("Or a model folder to translate --source with; several are an ensemble.");
+      ->description("Or a model folder to translate --source with; -m again for each more of an ensemble.");
   command
       ->add_option("-r,--references", flags->references, "What they should be; several files for several references.")
       ->type_name("FILE");

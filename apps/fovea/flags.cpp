@@ -41,7 +41,9 @@ CLI::Option* add_model_flags(CLI::App& command, ModelFlags& flags) {
       ->check(CLI::NonNegativeNumber)
       ->group("Running");
   add_flags(command, flags.translator, "Running");
-  return command.add_option("-m,--model", flags.models, "A model folder; several are an ensemble.")->type_name("DIR");
+  return command.add_option("-m,--model", flags.models, "A model folder; -m again for each more of an ensemble.")
+      ->type_name("DIR")
+      ->allow_extra_args(false);
 }
 
 }  // namespace fovea::app

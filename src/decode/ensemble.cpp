@@ -47,8 +47,10 @@ Choices::Choices(const Scores& scores, int64_t count) : count_(std::min(count, s
 
 std::vector<NextWord> Choices::likeliest(int64_t row, int64_t count) const {
   std::vector<NextWord> words;
-  for (int64_t i = 0; i < count_; ++i) words.push_back({word(row, i), log_prob(row, i)});
-  const auto kept = words.begin() + std::min(count, count_);
+  for (int64_t i = 0; i < count_; ++i) {
+    if (word(row, i) != kPad && word(row, i) != kBegin) words.push_back({word(row, i), log_prob(row, i)});
+  }
+  const auto kept = words.begin() + std::min(count, std::ssize(words));
   std::partial_sort(words.begin(), kept, words.end(),
                     [](const NextWord& a, const NextWord& b) { return a.log_prob > b.log_prob; });
   words.erase(kept, words.end());

@@ -31,7 +31,9 @@ class Choices {
     const float score = values_[static_cast<size_t>(row * count_ + i)];
     return lse_.empty() ? score : score - lse_[static_cast<size_t>(row)];
   }
-  std::vector<NextWord> likeliest(int64_t row, int64_t count) const;  // so many at most, likeliest first
+  // So many at most, likeliest first, without what no text has: of `count` + kNever choices, `count` are left.
+  std::vector<NextWord> likeliest(int64_t row, int64_t count) const;
+  static constexpr int64_t kNever = 2;  // kPad, kBegin
 
  private:
   int64_t count_;

@@ -110,7 +110,7 @@ class BatchSearch {
       }
     }
     const int64_t needed = (options_.sample ? options_.top_k : beams_ + 1) + static_cast<int64_t>(most);
-    return std::max(needed, options_.alternatives);
+    return std::max(needed, options_.alternatives + Choices::kNever);
   }
 
   void offer(Beam& sentence, int64_t k, const Choices& choices, int64_t row) {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "text/utf8.h"
 #include "view/curves.h"
+#include "view/xml.h"
 
 namespace fovea {
 
@@ -14,44 +14,31 @@ namespace {
 constexpr double kWidth = 720, kPanel = 240, kLeft = 64, kRight = 20, kTop = 30, kBottom = 34, kLegendLine = 18;
 constexpr int kColours = 5;
 
+// Light first, for readers that know no media queries.
 constexpr const char* kStyle = R"(  <style>
-    svg { --ground: #ffffff; --text: #1f2328; --faint: #59636e; --grid: #d8dee4;
-      --c0: #0868ac; --c1: #b64a00; --c2: #00734f; --c3: #8b3a8b; --c4: #7a5c00; }
-    @media (prefers-color-scheme: dark) {
-      svg { --ground: #0d1117; --text: #f0f6fc; --faint: #9aa4af; --grid: #30363d;
-        --c0: #58a6ff; --c1: #f0883e; --c2: #3fb994; --c3: #d58fd5; --c4: #d8b44a; }
-    }
-    .ground { fill: var(--ground); }
-    text { font: 12px system-ui, sans-serif; fill: var(--text); }
+    .ground { fill: #ffffff; }
+    text { font: 12px system-ui, sans-serif; fill: #1b1f24; }
     .title { font-size: 14px; font-weight: 600; }
-    .tick { fill: var(--faint); }
-    .grid { stroke: var(--grid); }
+    .tick { fill: #66707b; }
+    .grid { stroke: #d5dae0; }
     .curve { fill: none; stroke-width: 2; stroke-linejoin: round; }
     .thin { stroke-width: 1.25; stroke-dasharray: 4 2; }
-    .c0 { stroke: var(--c0); } .c1 { stroke: var(--c1); } .c2 { stroke: var(--c2); }
-    .c3 { stroke: var(--c3); } .c4 { stroke: var(--c4); }
-    circle.c0 { fill: var(--c0); } circle.c1 { fill: var(--c1); } circle.c2 { fill: var(--c2); }
-    circle.c3 { fill: var(--c3); } circle.c4 { fill: var(--c4); }
+    .c0 { stroke: #2b6cb0; } .c1 { stroke: #b64a00; } .c2 { stroke: #00734f; } .c3 { stroke: #8b3a8b; }
+    .c4 { stroke: #7a5c00; }
+    circle.c0 { fill: #2b6cb0; } circle.c1 { fill: #b64a00; } circle.c2 { fill: #00734f; } circle.c3 { fill: #8b3a8b; }
+    circle.c4 { fill: #7a5c00; }
+    @media (prefers-color-scheme: dark) {
+      .ground { fill: #14171c; }
+      text { fill: #e6e9ed; }
+      .tick { fill: #98a2ad; }
+      .grid { stroke: #3a414b; }
+      .c0 { stroke: #7fb2ea; } .c1 { stroke: #f0883e; } .c2 { stroke: #3fb994; } .c3 { stroke: #d58fd5; }
+      .c4 { stroke: #d8b44a; }
+      circle.c0 { fill: #7fb2ea; } circle.c1 { fill: #f0883e; } circle.c2 { fill: #3fb994; }
+      circle.c3 { fill: #d58fd5; } circle.c4 { fill: #d8b44a; }
+    }
   </style>
 )";
-
-// XML has no place for most control characters, nor for bytes that are not UTF-8.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const auto& [value, begin, end] : code_points(text)) {
-    if (value == '&')
-      out += "&amp;";
-    else if (value == '<')
-      out += "&lt;";
-    else if (value == '>')
-      out += "&gt;";
-    else if (value == '"')
-      out += "&quot;";
-    else
-      append_code_point(out, value < 0x20 || value == 0xFFFE || value == 0xFFFF ? kReplacement : value);
-  }
-  return out;
-}
 
 class Svg {
  public:
@@ -103,7 +90,7 @@ class Svg {
   void text(double across, double down, std::string_view kind, std::string_view words,
             std::string_view anchor = "start") {
     body_ += fmt::format("  <text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", kind, across,
-                         down, anchor, escaped(words));
+                         down, anchor, escape_xml(words));
   }
 
   void draw_axes(const CurvePanel& panel) {

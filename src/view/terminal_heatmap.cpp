@@ -77,11 +77,11 @@ class Heatmap {
     l.left = l.row_label + 1;
     const int64_t edge = page_.coloured() ? 0 : 1;  // a line at the end of the cells
     const int64_t room = page_.width() - l.left - edge;
-    int64_t most_characters = 0;
+    int64_t most_characters = 0;  // of a label that is no mark
     bool wide_characters = false;
-    for (const std::string& text : columns_) {
-      const std::vector<std::string> parts = clusters(text);
-      most_characters = std::max(most_characters, static_cast<int64_t>(parts.size()));
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const std::vector<std::string> parts = clusters(columns_[i]);
+      if (!grid_.columns[i].mark) most_characters = std::max(most_characters, static_cast<int64_t>(parts.size()));
       for (const std::string& part : parts) wide_characters |= display_width(part) > 1;
     }
     l.block = n;
