@@ -111,7 +111,7 @@ void table(Xml& xml, const Grid& grid) {
       xml.open("td");
       if (is_absent(grid.at(r, c))) xml.set("class", "absent");
       if (!few) xml.open("bdi").text(shown(grid.columns[static_cast<size_t>(c)])).close().text(" ");
-      xml.text(of_weight(grid.at(r, c))).close();
+      xml.text(is_absent(grid.at(r, c)) ? "masked" : fmt::format("{:.4f}", grid.at(r, c))).close();
     }
     xml.close();
   }

@@ -10,7 +10,8 @@ const std::string_view kPageScript = R"js('use strict';
   const data = JSON.parse(one('#data').textContent);
   const said = one('#said');
   const clamp = (value, most) => Math.max(0, Math.min(most, value));
-  const number = (w) => w === null ? 'masked' : w >= 0.01 || w === 0 ? w.toFixed(2) : w.toPrecision(2);
+  const number = (w) => w === null ? 'masked' : w >= 0.01 || 0 >= w ? w.toFixed(2) :
+      w >= 0.0001 ? w.toFixed(4) : '\u003c 0.0001';
   const isolated = (text) => '\u2068' + text + '\u2069';
   const weight = (r, c) => data.weights[r][c];
 
@@ -164,7 +165,7 @@ const std::string_view kPageScript = R"js('use strict';
 })();
 )js";
 
-const std::string_view kPageScriptHash = "sha256-pMdpMal5FmSEaJk/PIzsHheqOlGbCb9wsdsaNil0CFo=";
+const std::string_view kPageScriptHash = "sha256-wzY+C17czIEmzo3AHrKYT9BbKhB0r37DkP3s1IWuYBY=";
 
 const std::string_view kPageStyle = R"css(
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--faint:#5b6570;--rule:#d5dae0;--link:#2b6cb0;--pen:#fee838}
@@ -178,8 +179,9 @@ h1{font-size:20px;line-height:1.3;margin:0 0 4px;overflow-wrap:anywhere}
 .picture svg{display:block;margin-left:-20px}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px}
 #said{min-height:1.5em;margin:6px 0 10px;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
-.band{stroke:var(--link);stroke-width:1.5}
-.band.cell{stroke:#fff;stroke-width:2;paint-order:stroke;filter:drop-shadow(0 0 1px #000)}
+.band{stroke:#fff;filter:drop-shadow(0 0 1px #000)}
+.band.cell{stroke-width:2}
+.picture svg:focus-visible{outline:none}
 .word{cursor:pointer}
 .word:focus-visible{outline:none}
 .word:focus-visible .target,.word.picked .target{fill:var(--pen);fill-opacity:.35}

@@ -36,7 +36,7 @@ std::vector<double> shares(const Grid& grid, int64_t row) {
 
 std::string LinkCut::statement() const {
   const auto left_out = links - static_cast<int64_t>(drawn.size());
-  if (left_out == 0) return fmt::format("draws all {} links", links);
+  if (left_out == 0) return "draws every link";
   return fmt::format("hides {:.1f}% of the attention, in {} of {} links", 100 * hidden_share(), left_out, links);
 }
 

@@ -178,7 +178,8 @@ void check_grid(const Grid& grid, std::string_view view) {
 
 std::string of_weight(float weight) {
   if (is_absent(weight)) return "masked";
-  return weight > 0 && weight < 0.01F ? fmt::format("{:.2g}", weight) : fmt::format("{:.2f}", weight);
+  if (weight >= 0.01F || weight <= 0) return fmt::format("{:.2f}", weight);
+  return weight < 0.0001F ? "< 0.0001" : fmt::format("{:.4f}", weight);
 }
 
 }  // namespace fovea

@@ -65,6 +65,6 @@ bool has_absent(const Grid& grid);
 // The heaviest cell of a row, -1 where all are absent.
 int64_t heaviest(const Grid& grid, int64_t row);
 void check_grid(const Grid& grid, std::string_view view);  // sides, numbers and notes fit, and none is empty
-std::string of_weight(float weight);                       // "0.83", "0.0021", "masked"
+std::string of_weight(float weight);                       // "0.83", "0.0021", "< 0.0001", "masked"
 
 }  // namespace fovea

@@ -14,6 +14,7 @@
 #include "view/png.h"
 #include "view/svg.h"
 #include "view/svg_text.h"
+#include "view/svg_words.h"
 
 namespace fovea {
 namespace {
@@ -170,6 +171,28 @@ TEST_F(Pictures, AbsentAndChosenCellsAreInTheLegend) {
   EXPECT_NE(both.find("class=\"chosen\""), std::string::npos);
 }
 
+TEST_F(Pictures, StepsShowWhatElseWasLikely) {
+  Grid grid = evenly({"a", "b"}, {"c", "d"});
+  grid.notes = {{0.25, {{"other", 0.625}}}, {0.5, {{"b", 0.5}}}};
+  for (const std::string& picture : {steps_svg(grid, {}), steps_html(grid, {})}) {
+    for (const char* part : {">other</text>", ">62.5%</text>", ">25.0%</text>", ">50.0%</text>"}) {
+      EXPECT_NE(picture.find(part), std::string::npos) << part;
+    }
+  }
+  EXPECT_NE(steps_html(grid, {}).find("type=\"range\""), std::string::npos);
+  grid.notes.pop_back();
+  EXPECT_THROW(steps_svg(grid, {}), Error);
+}
+
+TEST_F(Pictures, HeadsNameWhatIsTheirOwn) {
+  std::array grids{evenly({"a"}, {"b"}), evenly({"a"}, {"b"})};
+  grids[1].title = "cross attention, layer 1, head 12";
+  const std::string svg = heads_svg(grids, {}, 2);
+  EXPECT_NE(svg.find(">cross attention, layer 1</text>"), std::string::npos);
+  EXPECT_NE(svg.find(">head 1</text>"), std::string::npos);
+  EXPECT_NE(svg.find(">head 12</text>"), std::string::npos);
+}
+
 TEST_F(Pictures, TicksFollowTheScale) {
   const Grid grid = evenly({"a"}, {"b"});
   const auto has = [&](const char* scale, const char* tick) {
@@ -185,7 +208,7 @@ TEST(Links, TheCutIsTheHandWorkedOne) {
   // 0.1 of the first row and 0.05 of the second are hidden; with 0.45 the second would lose half.
   const Grid grid = grid_of({"x", "y"}, {"a", "b", "c"}, {0.7F, 0.2F, 0.1F, 0.5F, 0.45F, 0.05F});
   EXPECT_EQ(cut_links(grid, 0.1).statement(), "hides 7.5% of the attention, in 2 of 6 links");
-  EXPECT_EQ(cut_links(grid, 0).statement(), "draws all 6 links");
+  EXPECT_EQ(cut_links(grid, 0).statement(), "draws every link");
   EXPECT_EQ(cut_links(grid, 0.3).statement(), "hides 17.5% of the attention, in 3 of 6 links");
   EXPECT_NE(flow_svg(grid, {.hide = 0.1}).find("hides 7.5% of the attention, in 2 of 6 links"), std::string::npos);
   EXPECT_EQ(cut_links(grid, 0, 2).statement(), "hides 40.0% of the attention, in 4 of 6 links");
@@ -212,6 +235,13 @@ TEST(Links, MassMovesInOrderAndAllOfIt) {
   // Half goes one place, half goes two.
   const Grid two = grid_of({"x", "y"}, {"a", "b", "c"}, {1.0F, 0.0F, 0.0F, 0.0F, 0.5F, 0.5F});
   EXPECT_NE(flow_svg(two, {}).find("1.5 places a step"), std::string::npos);
+}
+
+TEST(SvgText, SentencesBeginWhereTheirScriptDoes) {
+  const std::vector<Label> arabic = labels({"قرأت", "الكتاب"}), english = labels({"read", "it"});
+  EXPECT_GT(lay_out(arabic, {}).words[0].x, lay_out(arabic, {}).words[1].x);
+  EXPECT_LT(lay_out(english, {}).words[0].x, lay_out(english, {}).words[1].x);
+  EXPECT_GT(lay_out(english, {.most_width = 40}).words[1].y, 0);
 }
 
 TEST(SvgText, WidthsAndDirections) {
