@@ -110,6 +110,7 @@ int main(int argc, char** argv) {
     }
     const auto contenders = bench::start_contenders(options, name, "decode", threads);
     std::vector<bench::Worker*> workers;
+    workers.reserve(contenders.size());
     for (const auto& contender : contenders) workers.push_back(contender.get());
     for (const int64_t batch : kBatches) {
       const std::vector<double> times =

@@ -127,6 +127,7 @@ int main(int argc, char** argv) {
     check(name);
     const auto contenders = bench::start_contenders(options, name, "train", threads);
     std::vector<bench::Worker*> workers;
+    workers.reserve(contenders.size());
     for (const auto& contender : contenders) workers.push_back(contender.get());
     const std::vector<double> times =
         bench::time_in_turns(workers, {"step", options.quick ? 3 : 7, options.quick ? 0.1 : 1.0});

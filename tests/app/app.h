@@ -32,14 +32,14 @@ steps = 3
 class App : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new TemporaryFolder;
+    folder = new TemporaryFolder;
     const Outcome trained = fovea_command({"train", recipe(), "--set", "folder=" + model()});
     ASSERT_EQ(trained.status, 0) << trained.err;
     ASSERT_NE(trained.out.find("the model is in " + model()), std::string::npos) << trained.out;
   }
-  static void TearDownTestSuite() { delete folder_; }
-  static std::string recipe() { return folder_->file("recipe.toml", kRecipe); }
-  static std::string model() { return folder_->file("model"); }
+  static void TearDownTestSuite() { delete folder; }
+  static std::string recipe() { return folder->file("recipe.toml", kRecipe); }
+  static std::string model() { return folder->file("model"); }
 
   // It failed as it should: with this status, saying this, and nothing on standard output.
   static void expect_failure(const std::vector<std::string>& arguments, int status, const std::string& says,
@@ -50,7 +50,7 @@ class App : public ::testing::Test {
     EXPECT_EQ(got.out, "");
   }
 
-  static inline TemporaryFolder* folder_ = nullptr;
+  static inline TemporaryFolder* folder = nullptr;
 };
 
 }  // namespace fovea

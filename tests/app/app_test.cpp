@@ -33,8 +33,9 @@ TEST_F(App, MechanismsAreAllListed) {
   EXPECT_EQ(listed["scores"].size(), 7u);
   for (const char* axis : {"scores", "scopes", "selections", "relative_positions"}) {
     for (const Json& entry : listed[axis]) {
-      for (const char* key : {"name", "equation", "help"})
-        EXPECT_TRUE(entry[key] != "" || entry["name"] == "none") << entry;
+      for (const char* key : {"name", "equation", "help"}) {
+        EXPECT_TRUE(!entry[key].get<std::string>().empty() || entry["name"] == "none") << entry;
+      }
     }
   }
   const std::string text = fovea_command({"mechanisms"}).out;
@@ -66,7 +67,7 @@ TEST_F(App, OverlongLinesAreCutAndSaidSo) {
 }
 
 TEST_F(App, FilesAndNbest) {
-  const std::string input = folder_->file("in.txt", "a b c\nd e\n"), output = folder_->file("out.txt");
+  const std::string input = folder->file("in.txt", "a b c\nd e\n"), output = folder->file("out.txt");
   const Outcome got = fovea_command(
       {"translate", "-m", model(), "-i", input, "-o", output, "--beam", "3", "--nbest", "2", "--max-length", "5"});
   EXPECT_EQ(got.status, 0) << got.err;
@@ -82,15 +83,15 @@ TEST_F(App, AnEnsembleOfOneModelTwiceIsThatModel) {
 }
 
 TEST_F(App, ScoresAndPerplexity) {
-  const Outcome got = fovea_command({"score", "-m", model(), folder_->file("pairs.tsv", "a b\tb a\nc\tc\n")});
+  const Outcome got = fovea_command({"score", "-m", model(), folder->file("pairs.tsv", "a b\tb a\nc\tc\n")});
   EXPECT_EQ(got.status, 0) << got.err;
   EXPECT_EQ(std::count(got.out.begin(), got.out.end(), '\n'), 2);
   EXPECT_NE(got.err.find("perplexity"), std::string::npos);
 }
 
 TEST_F(App, Evaluates) {
-  const std::string hypotheses = folder_->file("h", "the cat sat on the mat\n"),
-                    same = folder_->file("r", "the cat sat on the mat\n");
+  const std::string hypotheses = folder->file("h", "the cat sat on the mat\n"),
+                    same = folder->file("r", "the cat sat on the mat\n");
   const Outcome got =
       fovea_command({"evaluate", "--hypotheses", hypotheses, "-r", same, "--metrics", "bleu,chrf,wer,exact", "--json"});
   EXPECT_EQ(got.status, 0) << got.err;
@@ -98,8 +99,8 @@ TEST_F(App, Evaluates) {
   EXPECT_NEAR(json["bleu"].get<double>(), 100, 1e-9);
   EXPECT_NEAR(json["wer"].get<double>(), 0, 1e-9);
   EXPECT_NE(json["bleu_signature"].get<std::string>().find("tok:13a"), std::string::npos);
-  const Outcome run = fovea_command({"evaluate", "-m", model(), "-s", folder_->file("s", "a b\nc\n"), "-r",
-                                     folder_->file("t", "b a\nc\n"), "--by-length", "--max-length", "5"});
+  const Outcome run = fovea_command({"evaluate", "-m", model(), "-s", folder->file("s", "a b\nc\n"), "-r",
+                                     folder->file("t", "b a\nc\n"), "--by-length", "--max-length", "5"});
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_NE(run.out.find("perplexity"), std::string::npos);
   EXPECT_NE(run.out.find("1-5"), std::string::npos) << run.out;
@@ -114,24 +115,24 @@ TEST_F(App, DataAndInfo) {
 }
 
 TEST_F(App, BadInputIsNamed) {
-  expect_failure({"translate", "-m", folder_->file("nowhere")}, 1, "expected a model folder");
-  expect_failure({"translate", "-m", model(), "-i", folder_->file("nothing.txt")}, 1, "nothing.txt: cannot open");
+  expect_failure({"translate", "-m", folder->file("nowhere")}, 1, "expected a model folder");
+  expect_failure({"translate", "-m", model(), "-i", folder->file("nothing.txt")}, 1, "nothing.txt: cannot open");
   expect_failure({"translate", "-m", model()}, 1, "standard input:2", "a\n\xff\xfe\n");
   expect_failure({"translate", "-m", model()}, 1, "standard input:1", std::string("a\0b\n", 4));
   expect_failure({"translate", "-m", model()}, 1, "standard input:2", "a\n" + std::string(1'100'000, 'x') + "\n");
   expect_failure({"translate", "-m", model(), "--beam", "0"}, 2, "beam");
   expect_failure({"translate", "-m", model(), "--beam", "2", "--nbest", "3"}, 1, "nbest", "a\n");
   expect_failure({"translate", "-m", model(), "--precision", "f16"}, 2, "one of f32, bf16");
-  expect_failure({"train", folder_->file("no.toml")}, 1, "no.toml: cannot open");
+  expect_failure({"train", folder->file("no.toml")}, 1, "no.toml: cannot open");
   expect_failure({"train", recipe(), "--set", "folder=" + model()}, 1, "there is a training run already");
   expect_failure({"train", recipe()}, 1, "folder: expected where the run should go");
-  expect_failure({"score", "-m", model(), folder_->file("a", "x\ny\n"), folder_->file("b", "x\n")}, 1, "b");
-  expect_failure({"evaluate", "--hypotheses", folder_->file("a", "x\ny\n"), "-r", folder_->file("b", "x\n")}, 1,
+  expect_failure({"score", "-m", model(), folder->file("a", "x\ny\n"), folder->file("b", "x\n")}, 1, "b");
+  expect_failure({"evaluate", "--hypotheses", folder->file("a", "x\ny\n"), "-r", folder->file("b", "x\n")}, 1,
                  "expected 2 lines");
 }
 
 TEST_F(App, DamagedModelsAreRefused) {
-  const std::string damaged = folder_->file("damaged");
+  const std::string damaged = folder->file("damaged");
   std::filesystem::copy(model(), damaged);
   const std::string weights = read_file(damaged + "/model.safetensors");
   write_file_atomically(damaged + "/model.safetensors", weights.substr(0, 1000));
@@ -143,7 +144,7 @@ TEST_F(App, DamagedModelsAreRefused) {
 }
 
 TEST_F(App, AFailureLeavesNoOutputFile) {
-  const std::string output = folder_->file("never.txt");
+  const std::string output = folder->file("never.txt");
   expect_failure({"translate", "-m", model(), "-o", output}, 1, "standard input:2", "a\n\xff\n");
   EXPECT_FALSE(std::filesystem::exists(output));
   expect_failure({"translate", "-m", model(), "-o", "/dev/full"}, 1, "/dev/full", "a\n");

@@ -34,7 +34,7 @@ TEST_F(App, ViewDrawsInTheTerminal) {
 
 TEST_F(App, ViewWritesFilesByTheirNames) {
   const auto write = [&](const std::string& name, const std::string& picture) {
-    const std::string path = folder_->file(name);
+    const std::string path = folder->file(name);
     const Outcome got = fovea_command({"view", "-m", model(), "a b c", "-o", path, "--as", picture});
     EXPECT_EQ(got.status, 0) << got.err;
     EXPECT_EQ(got.out, "");
@@ -49,7 +49,7 @@ TEST_F(App, ViewWritesFilesByTheirNames) {
 }
 
 TEST_F(App, RecordsOfATextAreWhatTranslateWrites) {
-  const std::string input = folder_->file("in.txt", "a b c\n\nd e\n");
+  const std::string input = folder->file("in.txt", "a b c\n\nd e\n");
   const std::vector<std::string> search = {"--beam", "3", "--nbest", "2", "--max-length", "6"};
   std::vector<std::string> view = {"view", "-m", model(), "-i", input, "-f", "json"},
                            translate = {"translate", "-m", model(), "-i", input, "--json"};
@@ -75,7 +75,7 @@ TEST_F(App, RecordsOfATextAreWhatTranslateWrites) {
     }
   }
   // Drawn again without the model.
-  const std::string file = folder_->file("records.jsonl", records.out);
+  const std::string file = folder->file("records.jsonl", records.out);
   const Outcome again = fovea_command({"view", file, "--line", "3"});
   EXPECT_EQ(again.status, 0) << again.err;
   EXPECT_NE(again.out.find("source: d e"), std::string::npos) << again.out;
@@ -86,7 +86,7 @@ TEST_F(App, RecordsOfATextAreWhatTranslateWrites) {
 }
 
 TEST_F(App, DiagnosticsAreSorted) {
-  const std::string input = folder_->file("in.txt", "a b c\nd e\nf g h i j\n");
+  const std::string input = folder->file("in.txt", "a b c\nd e\nf g h i j\n");
   const Outcome got = fovea_command({"view", "-m", model(), "-i", input, "--sort-by", "peak", "-f", "json"});
   ASSERT_EQ(got.status, 0) << got.err;
   const std::vector<Json> lines = json_lines(got.out);
@@ -106,22 +106,22 @@ TEST_F(App, ViewShowsARun) {
 
 TEST_F(App, ViewRefusesWhatItCannotShow) {
   expect_failure({"view"}, 1, "expected a sentence with --model, a record, or a run");
-  expect_failure({"view", folder_->file("nothing")}, 1, "nothing: ");
-  expect_failure({"view", folder_->file("bad.json", "{}\n")}, 1, "bad.json:1: expected an attention record");
+  expect_failure({"view", folder->file("nothing")}, 1, "nothing: ");
+  expect_failure({"view", folder->file("bad.json", "{}\n")}, 1, "bad.json:1: expected an attention record");
   expect_failure({"view", "-m", model(), "a", "--attention", "encoder-self"}, 1, "it has: cross");
   expect_failure({"view", "-m", model(), "a", "--heads", "one", "--head", "2"}, 1, "head: expected at most 1, got 2");
   expect_failure({"view", "-m", model(), "a", "--as", "heatmup"}, 2, "--as");
-  expect_failure({"view", folder_->path()}, 1, "metrics.jsonl");
+  expect_failure({"view", folder->path()}, 1, "metrics.jsonl");
 }
 
 TEST_F(App, AlignAndMeasureAlignments) {
-  const std::string source = folder_->file("s", "a b c\nd e\n"), target = folder_->file("t", "c b a\ne d\n"),
-                    gold = folder_->file("gold", "0-2 1-1 2?0\n0-1 1-0\n");
+  const std::string source = folder->file("s", "a b c\nd e\n"), target = folder->file("t", "c b a\ne d\n"),
+                    gold = folder->file("gold", "0-2 1-1 2?0\n0-1 1-0\n");
   const Outcome links = fovea_command({"align", "-m", model(), source, target});
   ASSERT_EQ(links.status, 0) << links.err;
   EXPECT_EQ(std::count(links.out.begin(), links.out.end(), '\n'), 2);
-  const std::string forward = folder_->file("forward", "0-2 1-1\n0-1\n"),
-                    backward = folder_->file("back", "0-2\n1-0\n");
+  const std::string forward = folder->file("forward", "0-2 1-1\n0-1\n"),
+                    backward = folder->file("back", "0-2\n1-0\n");
   EXPECT_EQ(fovea_command({"align", "--forward", forward, "--backward", backward, "--join", "union"}).out,
             "0-2 1-1\n0-1 1-0\n");
   const Json measured =
@@ -134,8 +134,8 @@ TEST_F(App, AlignAndMeasureAlignments) {
   EXPECT_EQ(Json::parse(read_file(model() + "/config.json"))["best_head"], 1);
   const Outcome best = fovea_command({"view", "-m", model(), "a b", "--heads", "best"});
   EXPECT_EQ(best.status, 0) << best.err;
-  expect_failure({"align", "-m", model(), source, folder_->file("one", "a\n")}, 1, "one: ");
-  expect_failure({"align", "--forward", forward, "--backward", folder_->file("bad", "0-0\nx\n")}, 1,
+  expect_failure({"align", "-m", model(), source, folder->file("one", "a\n")}, 1, "one: ");
+  expect_failure({"align", "--forward", forward, "--backward", folder->file("bad", "0-0\nx\n")}, 1,
                  "bad:2: expected links such as");
   expect_failure({"evaluate", "--alignment", gold}, 1, "--alignment needs");
 }

@@ -64,7 +64,7 @@ TEST(ModelFolder, ErrorsNameTheFileAtFault) {
   with("\"hidden\": 5", "\"hiden\": 5");
   EXPECT_ERROR(load_model(folder, Device::cpu()), "config.json: ");
   EXPECT_ERROR(load_model(folder, Device::cpu()), "model.hidden");
-  with("\"hidden\": 5", "\"hidden\": \"five\"");
+  with("\"hidden\": 5", R"("hidden": "five")");
   EXPECT_ERROR(load_model(folder, Device::cpu()), "expected a whole number");
   with("\"source_words\": 8", "\"source_words\": 9");
   EXPECT_ERROR(load_model(folder, Device::cpu()), "source.vocab: expected 9 pieces, as config.json says, got 8");

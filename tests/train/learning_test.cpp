@@ -1,6 +1,9 @@
 // Every mechanism learns: up to eight letters, written backwards, by every model that takes it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "attention/registry.h"
 #include "base/random.h"
 #include "temporary_folder.h"
@@ -20,7 +23,7 @@ void PrintTo(const Lesson& lesson, std::ostream* out) { *out << lesson.name; }
 std::vector<Lesson> lessons() {
   std::vector<Lesson> all;
   for (const std::string architecture : {"bahdanau", "luong", "transformer"}) {
-    const auto add = [&](std::string name, double exact, const std::function<void(Recipe&)>& change) {
+    const auto add = [&](const std::string& name, double exact, const std::function<void(Recipe&)>& change) {
       std::string full = architecture + "_" + name;
       std::replace(full.begin(), full.end(), '-', '_');
       all.push_back({full, architecture, exact, change});
@@ -75,7 +78,8 @@ std::string backwards(int64_t count, uint64_t seed) {
     for (char& letter : letters) letter = static_cast<char>('a' + random.below(12));
     for (const char letter : letters) lines += std::string(1, letter) + " ";
     lines.back() = '\t';
-    for (auto letter = letters.rbegin(); letter != letters.rend(); ++letter) lines += std::string(1, *letter) + " ";
+    std::reverse(letters.begin(), letters.end());
+    for (const char letter : letters) lines += std::string(1, letter) + " ";
     lines.back() = '\n';
   }
   return lines;

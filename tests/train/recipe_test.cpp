@@ -26,7 +26,7 @@ TEST(Recipe, IsRead) {
 TEST(Recipe, WhatIsPrintedIsReadBackTheSame) {
   const TemporaryFolder folder;
   Recipe recipe = read_recipe(folder.file("r.toml", kSmallest));
-  recipe.folder = "a \"quoted\" \\ folder";
+  recipe.folder = R"(a "quoted" \ folder)";
   recipe.training.learning_rate = 1.0 / 3.0;
   recipe.data.train = {};
   for (const bool with_help : {false, true}) {

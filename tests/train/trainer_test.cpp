@@ -148,7 +148,7 @@ TEST(Trainer, BadTextIsRefusedByFileAndLine) {
     recipe.data.train = {folder.file("a", source), folder.file("b", target)};
     return train(recipe, Start::kNew);
   };
-  EXPECT_ERROR(with("x\ny\n", "x\n"), "2");
+  EXPECT_ERROR(with("x\ny\n", "x\n"), "got 1 and 2");
   EXPECT_ERROR(with("", ""), "/a: ");
   EXPECT_ERROR(with("\n\n", "\n\n"), "/a: ");
   EXPECT_ERROR(with("x\n\xff\n", "x\ny\n"), "/a:2");
