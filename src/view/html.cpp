@@ -6,7 +6,6 @@
 #include <iterator>
 #include <numeric>
 
-#include "base/error.h"
 #include "text/utf8.h"
 #include "view/html_script.h"
 #include "view/links.h"

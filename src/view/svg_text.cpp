@@ -95,13 +95,4 @@ std::string isolated(std::string_view text) {
   return std::string(text);
 }
 
-std::string joined(std::span<const Label> labels, size_t first, size_t last) {
-  std::string sentence;
-  for (size_t i = first; i < last; ++i) {
-    if (labels[i].space_before && !sentence.empty()) sentence += ' ';
-    sentence += labels[i].text;
-  }
-  return sentence;
-}
-
 }  // namespace fovea

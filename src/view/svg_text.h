@@ -15,6 +15,5 @@ std::string shown(const Label& label);                        // a sign where th
 bool is_right_to_left(std::string_view text);                 // more of its letters are
 bool is_right_to_left(std::span<const Label> sentence);       // the same of a sentence
 std::string isolated(std::string_view text);                  // keeps its direction to itself within a sentence
-std::string joined(std::span<const Label> labels, size_t first, size_t last);  // as they stand in their sentence
 
 }  // namespace fovea

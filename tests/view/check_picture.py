@@ -1,6 +1,6 @@
-"""Checks a picture (SVG, or HTML in XML's syntax) with parsers that are not Fovea's own.
+"""Checks pictures (SVG, or HTML in XML's syntax) with parsers that are not Fovea's own.
 
-check_picture.py FILE TOKENS: FILE parses as XML, refers to nothing outside itself, runs no script but the one its
+check_picture.py TOKENS FILE...: each FILE parses as XML, refers to nothing outside itself, runs no script but the one its
 policy names, and its text holds every token of TOKENS (separated by NUL).
 """
 import base64
@@ -91,7 +91,15 @@ def problems(text: str, tokens: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    wanted = pathlib.Path(sys.argv[2]).read_bytes().decode().split("\0")
-    wrong = problems(pathlib.Path(sys.argv[1]).read_bytes().decode(), [token for token in wanted if token])
+    wanted = [token for token in pathlib.Path(sys.argv[1]).read_bytes().decode().split("\0") if token]
+    wrong = []
+    for name in sys.argv[2:]:
+        path = pathlib.Path(name)
+        try:
+            wrong += [f"{path.name}: {problem}" for problem in problems(path.read_bytes().decode(), wanted)]
+        except ValueError as error:  # no UTF-8, no JSON
+            wrong.append(f"{path.name}: {error}")
+        except ElementTree.ParseError as error:
+            wrong.append(f"{path.name}: {error}")
     print("\n".join(wrong))
     sys.exit(1 if wrong else 0)
