@@ -192,8 +192,8 @@ std::string drawn(const AttentionRecord& record, const ViewFlags& flags, const s
 
 int show_records(const ViewFlags& flags, const std::string& format) {
   const TerminalStyle terminal = terminal_style(flags.output.empty() ? STDOUT_FILENO : -1);
-  const bool streams = format == "terminal" || format == "json" || format == "pharaoh";
   Output output(flags.output);
+  std::string picture;  // written once it is known to be the only one
   int64_t count = 0;
   each_record(flags, [&](AttentionRecord& record) {
     ++count;
@@ -202,12 +202,13 @@ int show_records(const ViewFlags& flags, const std::string& format) {
       const bool empty = record.source.empty();
       return output.write((empty ? "" : to_pharaoh(align(record, flags.heads, flags.align), 0)) + "\n");
     }
-    if (streams) return output.write((count > 1 ? "\n" : "") + as_text(record, flags, terminal));
+    if (format == "terminal") return output.write((count > 1 ? "\n" : "") + as_text(record, flags, terminal));
     check(count == 1, "format {}: a file holds one picture and there are several records; choose one with --line",
           format);
-    output.write(drawn(record, flags, format));
+    picture = drawn(record, flags, format);
   });
   check(count > 0, "view: there is no line {}", flags.line);
+  if (!picture.empty()) output.write(picture);
   output.commit();
   return kDone;
 }

@@ -38,9 +38,9 @@ struct RecordedAttention {
   std::string scope, selection;
   int64_t model = 0;  // of an ensemble
   int64_t layers = 1, heads = 1, rows = 0, columns = 0;
-  std::vector<float> weights;  // [layer, head, row, column]; a cell that was masked is NaN: absent, not zero
-  int64_t window = 0;          // local scopes: cells further than this from the centre are absent
-  std::vector<float> centers;  // ... and the centres, [layer, head, row], in columns
+  std::vector<float> weights;             // [layer, head, row, column]; a cell that was masked is NaN: absent, not zero
+  int64_t window = 0;                     // local scopes: cells further than this from the centre are absent
+  std::vector<float> centers;             // ... and the centres, [layer, head, row], in columns
   int64_t best_layer = 0, best_head = 0;  // the head that aligned words best when that was measured, from 1
 
   const float* row(int64_t layer, int64_t head, int64_t t) const {

@@ -120,8 +120,7 @@ TEST_F(App, AlignAndMeasureAlignments) {
   const Outcome links = fovea_command({"align", "-m", model(), source, target});
   ASSERT_EQ(links.status, 0) << links.err;
   EXPECT_EQ(std::count(links.out.begin(), links.out.end(), '\n'), 2);
-  const std::string forward = folder->file("forward", "0-2 1-1\n0-1\n"),
-                    backward = folder->file("back", "0-2\n1-0\n");
+  const std::string forward = folder->file("forward", "0-2 1-1\n0-1\n"), backward = folder->file("back", "0-2\n1-0\n");
   EXPECT_EQ(fovea_command({"align", "--forward", forward, "--backward", backward, "--join", "union"}).out,
             "0-2 1-1\n0-1 1-0\n");
   const Json measured =
@@ -134,7 +133,7 @@ TEST_F(App, AlignAndMeasureAlignments) {
   EXPECT_EQ(Json::parse(read_file(model() + "/config.json"))["best_head"], 1);
   const Outcome best = fovea_command({"view", "-m", model(), "a b", "--heads", "best"});
   EXPECT_EQ(best.status, 0) << best.err;
-  expect_failure({"align", "-m", model(), source, folder->file("one", "a\n")}, 1, "one: ");
+  expect_failure({"align", "-m", model(), source, folder->file("one", "a\n")}, 1, "expected as many lines in");
   expect_failure({"align", "--forward", forward, "--backward", folder->file("bad", "0-0\nx\n")}, 1,
                  "bad:2: expected links such as");
   expect_failure({"evaluate", "--alignment", gold}, 1, "--alignment needs");

@@ -43,7 +43,7 @@ std::vector<Setup> mechanisms(const std::string& architecture) {
     for (const std::string& scope : names_of(scopes())) {
       for (const std::string& selection : names_of(selections())) {
         if (scope == "local-p" && selection == "sparse") continue;  // refused
-        Setup& setup = all.emplace_back(Setup{score + ", " + scope + ", " + selection, small(architecture)});
+        Setup& setup = all.emplace_back(Setup{score + ", " + scope + ", " + selection, small_config(architecture)});
         setup.config.attention.score = score;
         setup.config.attention.scope = scope;
         setup.config.attention.selection = selection;
