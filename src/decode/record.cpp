@@ -41,6 +41,13 @@ std::vector<RecordToken> recorded(const std::vector<Token>& tokens, std::string_
   return result;
 }
 
+// A word that might have come next, as it would be written; a lone space or byte has no such form.
+std::string text_of(int32_t id, const Vocabulary& vocabulary) {
+  if (id == kEnd) return "</s>";
+  std::string text = vocabulary.decode({&id, 1});
+  return text.empty() || text == "\uFFFD" ? vocabulary.piece(id) : text;
+}
+
 RecordToken end_mark(const std::vector<RecordToken>& before) {
   const int64_t end = before.empty() ? 0 : before.back().end;
   return {.text = "</s>", .begin = end, .end = end, .mark = true};
@@ -153,8 +160,7 @@ AttentionRecord make_record(const LoadedModel& model, const std::string& line, c
     step.log_probability = static_cast<double>(hypothesis.log_probs[t]);
     if (t >= hypothesis.alternatives.size()) continue;
     for (const NextWord& next : hypothesis.alternatives[t]) {
-      step.alternatives.push_back(
-          {next.word == kEnd ? "</s>" : model.target->piece(next.word), static_cast<double>(next.log_prob)});
+      step.alternatives.push_back({text_of(next.word, *model.target), static_cast<double>(next.log_prob)});
     }
   }
   record.attentions = recorded(hypothesis.weights, model.config);
