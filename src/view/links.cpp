@@ -12,21 +12,22 @@ namespace {
 // Weights are floats that sum to about 1: what is due to rounding must not keep a link.
 constexpr double kSlack = 1e-6;
 
-std::vector<Link> links_of_row(const Grid& grid, int64_t row) {
-  std::vector<Link> links;
+std::vector<DrawnLink> links_of_row(const Grid& grid, int64_t row) {
+  std::vector<DrawnLink> links;
   for (int64_t c = 0; c < grid.width(); ++c) {
-    if (!is_absent(grid.at(row, c))) links.push_back({row, c, std::max(0.0, static_cast<double>(grid.at(row, c)))});
+    const float weight = grid.at(row, c);
+    if (weight > 0) links.push_back({row, c, static_cast<double>(weight)});  // false for an absent cell
   }
   return links;
 }
 
-bool lighter(const Link& a, const Link& b) { return a.weight < b.weight; }
+bool lighter(const DrawnLink& a, const DrawnLink& b) { return a.weight < b.weight; }
 
 std::vector<double> shares(const Grid& grid, int64_t row) {
   std::vector<double> result(static_cast<size_t>(grid.width()), 0.0);
   double sum = 0;
-  for (const Link& link : links_of_row(grid, row)) sum += link.weight;
-  for (const Link& link : links_of_row(grid, row)) {
+  for (const DrawnLink& link : links_of_row(grid, row)) sum += link.weight;
+  for (const DrawnLink& link : links_of_row(grid, row)) {
     if (sum > 0) result[static_cast<size_t>(link.column)] = link.weight / sum;
   }
   return sum > 0 ? result : std::vector<double>{};
@@ -36,17 +37,17 @@ std::vector<double> shares(const Grid& grid, int64_t row) {
 
 std::string LinkCut::statement() const {
   const auto left_out = links - static_cast<int64_t>(drawn.size());
-  if (left_out == 0) return "draws every link";
+  if (left_out == 0) return fmt::format("shows all of the attention, in {} links", links);
   return fmt::format("hides {:.1f}% of the attention, in {} of {} links", 100 * hidden_share(), left_out, links);
 }
 
 LinkCut cut_links(const Grid& grid, double hide, size_t most) {
   LinkCut cut;
   for (int64_t r = 0; r < grid.height(); ++r) {
-    std::vector<Link> links = links_of_row(grid, r);
+    std::vector<DrawnLink> links = links_of_row(grid, r);
     std::stable_sort(links.begin(), links.end(), lighter);
     double row_total = 0, row_hidden = 0;
-    for (const Link& link : links) row_total += link.weight;
+    for (const DrawnLink& link : links) row_total += link.weight;
     size_t first = 0;
     while (first < links.size() && row_hidden + links[first].weight <= hide * row_total + kSlack) {
       row_hidden += links[first++].weight;
@@ -57,12 +58,14 @@ LinkCut cut_links(const Grid& grid, double hide, size_t most) {
     cut.drawn.insert(cut.drawn.end(), links.begin() + static_cast<int64_t>(first), links.end());
   }
   if (cut.drawn.size() > most) {
-    std::stable_sort(cut.drawn.begin(), cut.drawn.end(), [](const Link& a, const Link& b) { return lighter(b, a); });
+    std::stable_sort(cut.drawn.begin(), cut.drawn.end(),
+                     [](const DrawnLink& a, const DrawnLink& b) { return lighter(b, a); });
     for (size_t i = most; i < cut.drawn.size(); ++i) cut.hidden += cut.drawn[i].weight;
     cut.drawn.resize(most);
   }
-  std::sort(cut.drawn.begin(), cut.drawn.end(),
-            [](const Link& a, const Link& b) { return std::tie(a.row, a.column) < std::tie(b.row, b.column); });
+  std::sort(cut.drawn.begin(), cut.drawn.end(), [](const DrawnLink& a, const DrawnLink& b) {
+    return std::tie(a.row, a.column) < std::tie(b.row, b.column);
+  });
   return cut;
 }
 

@@ -9,14 +9,14 @@
 
 namespace fovea {
 
-struct Link {
+struct DrawnLink {
   int64_t row, column;
   double weight;
 };
 
 struct LinkCut {
-  std::vector<Link> drawn;       // by row, then column
-  int64_t links = 0;             // all, drawn or not; an absent cell is none
+  std::vector<DrawnLink> drawn;  // by row, then column
+  int64_t links = 0;             // all, drawn or not; a cell that is absent or 0 is none
   double total = 0, hidden = 0;  // attention
 
   double hidden_share() const { return total > 0 ? hidden / total : 0; }

@@ -99,7 +99,7 @@ double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const LinkCut& c
   canvas.text(grid.column_name, {.x = kMargin, .y = y + 10, .size = 12, .look = "faint"});
 
   // At each end ribbons lie in the order of where they come from, so that those of a word do not cross.
-  std::vector<Link> links = cut.drawn;
+  std::vector<DrawnLink> links = cut.drawn;
   std::vector<double> tops(links.size()), feet(links.size());
   const auto place = [&](Shore& shore, auto own, auto other, std::vector<double>& to) {
     std::vector<size_t> order(links.size());
@@ -107,12 +107,12 @@ double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const LinkCut& c
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return other(links[a]) < other(links[b]); });
     for (const size_t i : order) to[i] = shore.take(own(links[i]), links[i].weight * unit);
   };
-  const auto row = [](const Link& l) { return l.row; };
-  const auto column = [](const Link& l) { return l.column; };
+  const auto row = [](const DrawnLink& l) { return l.row; };
+  const auto column = [](const DrawnLink& l) { return l.column; };
   place(
-      source, column, [&](const Link& l) { return target.center(l.row); }, tops);
+      source, column, [&](const DrawnLink& l) { return target.center(l.row); }, tops);
   place(
-      target, row, [&](const Link& l) { return source.center(l.column); }, feet);
+      target, row, [&](const DrawnLink& l) { return source.center(l.column); }, feet);
   for (size_t i = 0; i < links.size(); ++i) {
     const Point from{tops[i], source.edge + 3}, to{feet[i], target.edge};
     Xml& xml = canvas.xml();

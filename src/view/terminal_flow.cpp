@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
+#include "view/links.h"
 #include "view/terminal_page.h"
 #include "view/text_width.h"
 
@@ -15,33 +15,6 @@ namespace {
 
 constexpr int64_t kLongestBar = 10;   // columns of a bar that stands for all of a row's attention
 constexpr int64_t kLongestHead = 24;  // columns of a row's label
-
-struct RowLinks {
-  std::vector<int64_t> shown;  // columns, strongest first
-  int64_t links = 0;           // with any weight
-  double total = 0, hidden = 0;
-};
-
-// The smallest links go, as long as all that go have no more than the share `hide` of the row.
-RowLinks links_of(const Grid& grid, int64_t row, double hide) {
-  RowLinks result;
-  for (int64_t column = 0; column < grid.width(); ++column) {
-    const float weight = grid.at(row, column);
-    if (!(weight > 0)) continue;  // absent cells are no links either
-    result.shown.push_back(column);
-    result.total += weight;
-  }
-  result.links = static_cast<int64_t>(result.shown.size());
-  std::stable_sort(result.shown.begin(), result.shown.end(),
-                   [&](int64_t a, int64_t b) { return grid.at(row, a) > grid.at(row, b); });
-  // A little more than the share itself, so that 0.1 of float weights is 0.1.
-  const double most = hide * result.total * (1 + 1e-6);
-  while (!result.shown.empty() && result.hidden + grid.at(row, result.shown.back()) <= most) {
-    result.hidden += grid.at(row, result.shown.back());
-    result.shown.pop_back();
-  }
-  return result;
-}
 
 std::string bar(const TerminalPage& page, double share) {
   constexpr std::array<const char*, 8> kParts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -74,28 +47,23 @@ class Flow {
         fmt::format("{} {} {}", page_.safe(grid_.row_name), page_.glyph("→", "->"), page_.safe(grid_.column_name)),
         {.faint = true});
     page_.end_line();
-    int64_t hidden = 0, links = 0;
-    double hidden_weight = 0, weight = 0;
+    const LinkCut cut = cut_links(grid_, picture_.hide);
+    auto first = cut.drawn.begin();
     for (int64_t row = 0; row < grid_.height(); ++row) {
-      const RowLinks found = links_of(grid_, row, picture_.hide);
-      draw_row(row, found);
-      hidden += found.links - static_cast<int64_t>(found.shown.size());
-      links += found.links;
-      hidden_weight += found.hidden;
-      weight += found.total;
+      const auto end = std::find_if(first, cut.drawn.end(), [row](const DrawnLink& link) { return link.row > row; });
+      std::vector<DrawnLink> links(first, end);
+      std::stable_sort(links.begin(), links.end(),
+                       [](const DrawnLink& a, const DrawnLink& b) { return a.weight > b.weight; });
+      draw_row(row, links);
+      first = end;
     }
     page_.end_line();
-    if (hidden == 0)
-      page_.prose(fmt::format("shows all of the attention, in {} links", links), {.faint = true});
-    else
-      page_.prose(
-          fmt::format("hides {:.1f}% of the attention, in {} of {} links", 100 * hidden_weight / weight, hidden, links),
-          {.faint = true});
+    page_.prose(cut.statement(), {.faint = true});
     return page_.take();
   }
 
  private:
-  void draw_row(int64_t row, const RowLinks& found) {
+  void draw_row(int64_t row, const std::vector<DrawnLink>& links) {
     const std::string& label = rows_[static_cast<size_t>(row)];
     if (display_width(label) > head_) {
       page_.prose(label, {.bold = true});
@@ -105,15 +73,24 @@ class Flow {
     }
     page_.write(page_.glyph(" → ", " ->"), {.faint = true});
     const int64_t indent = page_.column();
-    if (found.shown.empty()) page_.flow(" nothing", {.faint = true}, indent);
-    for (const int64_t column : found.shown) draw_link(row, column, found.total, indent);
+    if (links.empty()) page_.flow(" nothing", {.faint = true}, indent);
+    for (const DrawnLink& link : links) draw_link(link, indent);
     page_.end_line();
   }
 
+  double row_total(int64_t row) const {
+    double total = 0;
+    for (int64_t column = 0; column < grid_.width(); ++column) {
+      const float weight = grid_.at(row, column);
+      if (weight > 0) total += static_cast<double>(weight);
+    }
+    return total;
+  }
+
   // A word, its bar and its share, on one line where any line has room for them.
-  void draw_link(int64_t row, int64_t column, double total, int64_t indent) {
-    const double share = static_cast<double>(grid_.at(row, column)) / total;
-    const std::string& word = columns_[static_cast<size_t>(column)];
+  void draw_link(const DrawnLink& link, int64_t indent) {
+    const double share = link.weight / row_total(link.row);
+    const std::string& word = columns_[static_cast<size_t>(link.column)];
     const std::string shape = bar(page_, share);
     const std::string percent = fmt::format("{:.0f}%", 100 * share);
     const int64_t wide = display_width(word) + 1 + display_width(shape) + 1 + display_width(percent);
