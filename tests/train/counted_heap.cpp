@@ -31,6 +31,14 @@ int64_t fovea::testing::heap_allocations() { return allocations.load(); }
 
 void* operator new(size_t bytes) { return counted(bytes, 0); }
 void* operator new[](size_t bytes) { return counted(bytes, 0); }
+// What std::stable_sort asks for: it goes on without when there is none.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return counted(bytes, 0);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void* operator new(size_t bytes, std::align_val_t alignment) { return counted(bytes, static_cast<size_t>(alignment)); }
 void* operator new[](size_t bytes, std::align_val_t alignment) {
   return counted(bytes, static_cast<size_t>(alignment));
