@@ -174,7 +174,10 @@ def main():
     torch.manual_seed(0)
     before = resident("VmRSS:")
     model = {"bahdanau": lambda: Recurrent(Bahdanau()), "luong": lambda: Recurrent(Luong()), "transformer": Transformer}[name]()
-    calls = (trainer if purpose == "train" else decoder)(model, way)
+    try:
+        calls = (trainer if purpose == "train" else decoder)(model, way)
+    except RuntimeError as error:  # 1.13's Transformer decodes in f32 alone
+        sys.exit(f"torch {torch.__version__} cannot {purpose} the {name} in {way}: {error}")
     count = sum(p.numel() for p in model.parameters())
     print(f"torch {'.'.join(torch.__version__.split('.')[:2])} {way} ({count / 1e6:.1f}M)", flush=True)
     for line in sys.stdin:
