@@ -11,8 +11,8 @@ void check_options(const SearchOptions& options);
 // Hypotheses of a sentence that are on their way at the same time.
 inline int64_t beams_of(const SearchOptions& options) { return options.sample ? options.nbest : options.beam; }
 
-// The most words a target of this source may have, the end mark counted.
-int64_t longest_target(const SearchOptions& options, int64_t source_length);
+// The most words the target of sentence `row` may have, the end mark counted.
+int64_t longest_target(const SearchOptions& options, int64_t source_length, int64_t row);
 
 // ((5+n)/6)^alpha
 double length_penalty(const SearchOptions& options, int64_t length);
