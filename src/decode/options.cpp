@@ -55,6 +55,11 @@ void check_options(const SearchOptions& options) {
         o.min_length);
 }
 
+std::string search_name(const SearchOptions& options) {
+  if (options.sample) return "sampled";
+  return options.beam == 1 ? "greedy" : fmt::format("beam {}", options.beam);
+}
+
 int64_t longest_target(const SearchOptions& options, int64_t source_length, int64_t row) {
   if (options.max_ratio == 0) return options.max_length;
   const int64_t begin = options.begins.empty() ? 0 : std::ssize(options.begins[static_cast<size_t>(row)]);
