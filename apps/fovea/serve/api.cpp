@@ -12,7 +12,7 @@ namespace fovea::app {
 
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(50);  // how often it is asked whether a client is still there
+constexpr auto kLook = std::chrono::milliseconds(100);  // how often it is asked whether a client is still there
 
 double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();

@@ -119,6 +119,8 @@ HttpServer::HttpServer(Api& api, const HttpOptions& options, Metrics& metrics, c
   new_task_queue = [this] { return new Threads(options_.max_connections, waiting_); };
   set_payload_max_length(static_cast<size_t>(options_.max_body));
   set_tcp_nodelay(true);
+  set_keep_alive_max_count(1'000'000);
+  set_keep_alive_timeout(kIdle.count());
   set_socket_options([](socket_t socket) {
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -139,11 +141,16 @@ int HttpServer::bind() {
   return bound;
 }
 
-void HttpServer::run() { listen_after_bind(); }
+void HttpServer::run() {
+  if (!stopping_) listen_after_bind();
+  ended_ = true;
+}
 
 void HttpServer::stop() {
   stopping_ = true;
-  httplib::Server::stop();
+  // The library knows to stop only what runs.
+  while (!ended_ && !is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (!ended_) httplib::Server::stop();
 }
 
 // Waits for a request. What was accepted before the server stops is answered: a first request is waited for a little.

@@ -42,7 +42,7 @@ class HttpServer : private httplib::Server {
   HttpOptions options_;
   Metrics& metrics_;
   const Log& log_;
-  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> stopping_ = false, ended_ = false;
   std::atomic<int64_t> connections_ = 0, waiting_ = 0;
 };
 
