@@ -19,6 +19,7 @@ void add_score(CLI::App& app, Run& run);
 void add_view(CLI::App& app, Run& run);
 void add_align(CLI::App& app, Run& run);
 void add_data(CLI::App& app, Run& run);
+void add_serve(CLI::App& app, Run& run);
 void add_mechanisms(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 

@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
       "  echo 'the 3rd of may 1986' | fovea translate --model runs/dates\n"
       "Exit status: 0 done, 1 failed (the message says why), 2 misused, 130 interrupted (and saved).");
   Run run;
-  for (const auto add :
-       {add_train, add_translate, add_evaluate, add_score, add_view, add_align, add_data, add_mechanisms, add_info}) {
+  for (const auto add : {add_train, add_translate, add_evaluate, add_score, add_view, add_align, add_serve, add_data,
+                         add_mechanisms, add_info}) {
     add(app, run);
   }
   try {

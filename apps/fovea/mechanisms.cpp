@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "attention/registry.h"
 #include "fovea/commands.h"
+#include "fovea/mechanisms.h"
 #include "models/model.h"
 
 namespace fovea::app {
@@ -35,16 +35,7 @@ template <class Entries> void print_axis(std::string_view title, const Entries& 
 
 int mechanisms(bool json) {
   if (json) {
-    Json models = Json::array();
-    for (const ArchitectureEntry& a : architectures()) {
-      models.push_back({{"name", a.name}, {"paper", a.paper}, {"help", a.help}});
-    }
-    fmt::print("{}\n", Json{{"scores", entries_json(scores())},
-                            {"scopes", entries_json(scopes())},
-                            {"selections", entries_json(selections())},
-                            {"relative_positions", entries_json(relatives())},
-                            {"models", std::move(models)}}
-                           .dump(2));
+    fmt::print("{}\n", mechanisms_json().dump(2));
     return kDone;
   }
   print_axis("score (model.attention.score): how well a key h answers a query s", scores());
@@ -57,6 +48,18 @@ int mechanisms(bool json) {
 }
 
 }  // namespace
+
+Json mechanisms_json() {
+  Json models = Json::array();
+  for (const ArchitectureEntry& a : architectures()) {
+    models.push_back({{"name", a.name}, {"paper", a.paper}, {"help", a.help}});
+  }
+  return {{"scores", entries_json(scores())},
+          {"scopes", entries_json(scopes())},
+          {"selections", entries_json(selections())},
+          {"relative_positions", entries_json(relatives())},
+          {"models", std::move(models)}};
+}
 
 void add_mechanisms(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("mechanisms", "List every attention mechanism: name, equation, paper, cost.");

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/thousands.h"
+#include "decode/options.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/flags.h"
@@ -59,11 +60,6 @@ std::string format_of(const ViewFlags& flags) {
 // ---- where records come from
 
 using Take = std::function<void(AttentionRecord&)>;
-
-std::string search_name(const SearchOptions& search) {
-  if (search.sample) return "sampled";
-  return search.beam == 1 ? "greedy" : fmt::format("beam {}", search.beam);
-}
 
 class ModelRecords {
  public:

@@ -1,5 +1,6 @@
 #include "attention/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -36,6 +37,36 @@ Var last_positions(const Memory& memory, const AttentionQuery& query, const Var&
     return last;
   }
   return affine(cast(Var(memory.lengths), x.dtype()), 1.0f, -1.0f).reshape({1, batch, 1});
+}
+
+// One edit of the weights [B,H,T,S], on the host.
+void apply(const AttentionEdit& edit, const Memory& memory, const AttentionQuery& query, const Shape& shape,
+           std::vector<float>& weights) {
+  const int64_t batch = shape[0], heads = shape[1], steps = shape[2], size = shape[3];
+  check(edit.head < heads, "edits: expected one of {} heads, got head {}", heads, edit.head + 1);
+  const std::vector<int32_t> lengths = memory.lengths ? to_host<int32_t>(memory.lengths) : std::vector<int32_t>();
+  for (int64_t t = 0; t < steps; ++t) {
+    const int64_t position = query.position + t * query.stride;
+    if (edit.row != AttentionEdit::kAll && edit.row != position) continue;
+    for (int64_t b = 0; b < batch; ++b) {
+      const int64_t length = lengths.empty() ? size : lengths[static_cast<size_t>(b)];
+      const int64_t seen = query.causal ? std::min(length, position + 1) : length;
+      check(edit.off || std::ssize(edit.weights) == seen, "edits: expected {} weights for row {}, got {}", seen,
+            position, edit.weights.size());
+      for (int64_t h = edit.head == AttentionEdit::kAll ? 0 : edit.head; h < heads; ++h) {
+        float* row = weights.data() + ((b * heads + h) * steps + t) * size;
+        std::fill_n(row, size, 0.0f);
+        if (!edit.off) std::copy(edit.weights.begin(), edit.weights.end(), row);
+        if (edit.head != AttentionEdit::kAll) break;
+      }
+    }
+  }
+}
+
+Var edited(const Var& weights, const Memory& memory, const AttentionQuery& query) {
+  std::vector<float> host = to_host<float>(cast(weights, DType::kF32).value());
+  for (const AttentionEdit& edit : query.edits) apply(edit, memory, query, weights.shape(), host);
+  return cast(Var(from_host(host, weights.shape(), weights.device())), weights.dtype());
 }
 
 }  // namespace
@@ -150,7 +181,7 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
   // The fused kernel's weights are for looking at; where they may enter a loss, they need a gradient.
   const bool may_enter_loss = query.keep_weights && Tape::current() != nullptr;
   const bool plain = config_.selection == "soft" && config_.scope != "local-p" && distances_ == nullptr &&
-                     !config_.coverage && !may_enter_loss;
+                     !config_.coverage && !may_enter_loss && query.edits.empty();
   if (plain && score_->is_dot(&scale)) {
     const Attended attended = dot_attention(q, memory.keys, memory.values,
                                             {.heads = config_.heads,
@@ -171,6 +202,7 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
       const Var total = affine(sum(weights, 3), 1.0f, 1e-20f);
       weights = weights / total.reshape({total.dim(0), total.dim(1), total.dim(2), 1});
     }
+    if (!query.edits.empty()) weights = edited(weights, memory, query);
     result.weights = weights;
     if (config_.coverage) result.coverage = query.coverage ? query.coverage + weights : weights;
     result.context = mix(dropout(weights, static_cast<float>(config_.dropout)), memory.values);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "attention/config.h"
 #include "attention/registry.h"
@@ -18,6 +20,16 @@ struct Memory {
   int64_t batch() const { return values.dim(1); }
 };
 
+// A change to weights before the weighted sum, to see what a model would have said had it looked elsewhere. What is
+// changed goes by the unfused path; everything else is as it was, to the bit.
+struct AttentionEdit {
+  static constexpr int64_t kAll = -1;
+  int64_t head = kAll;
+  int64_t row = kAll;          // the position of a query: its step, or its place in the source
+  std::vector<float> weights;  // of the row, one for each key it may see; they are used as they are
+  bool off = false;            // no weights: what the head brings is zero
+};
+
 struct AttentionQuery {
   Var query;             // [T,B,D]
   int64_t position = 0;  // of the first query: its step, and its place among the keys in self-attention
@@ -25,6 +37,7 @@ struct AttentionQuery {
   Var coverage;          // [B,H,T,S]: the sum of the weights of the steps before (with coverage)
   bool causal = false;   // a query sees no key past its own position
   bool keep_weights = false;
+  std::span<const AttentionEdit> edits;
 };
 
 struct AttentionResult {

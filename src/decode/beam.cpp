@@ -8,7 +8,8 @@
 namespace fovea {
 
 Beam::Beam(const SearchOptions& options, int64_t row, int64_t source_length)
-    : options_(options), row_(row), longest_(longest_target(options, source_length)) {
+    : options_(options), row_(row), longest_(longest_target(options, source_length, row)) {
+  if (!options.begins.empty()) begin_ = &options.begins[static_cast<size_t>(row)];
   const auto beams = static_cast<size_t>(beams_of(options));
   nodes_.push_back({kNone, kBegin, 0, 0.0f, 0.0});
   // At first all beams would say the same: one is enough. Samples differ by their random numbers.
@@ -59,6 +60,12 @@ void Beam::advance() {
     for (const int32_t node : before) set_aside(node, false);  // every word was forbidden
   }
   done_ = none || steps_ == longest_ || decided();
+}
+
+void Beam::stop() {
+  if (done_) return;
+  for (const int32_t node : live_) set_aside(node, false);
+  done_ = true;
 }
 
 int32_t Beam::add(const Node& candidate) {
@@ -129,13 +136,45 @@ std::vector<int32_t> Beam::beams_along(int32_t node) const {
   return beams;
 }
 
-std::vector<Hypothesis> Beam::hypotheses() const {
+std::vector<Beam::Ended> Beam::best_ended() const {
   std::vector<Ended> order = ended_;
   std::stable_sort(order.begin(), order.end(),
                    [](const Ended& a, const Ended& b) { return a.ended != b.ended ? a.ended : a.score > b.score; });
   order.resize(std::min(order.size(), static_cast<size_t>(options_.nbest)));
+  return order;
+}
+
+SearchStep Beam::last_step() const {
+  // Where hypotheses were set aside at the limit of their length, the best is among those.
+  const auto first = std::find_if(live_.begin(), live_.end(), [](int32_t node) { return node != kNone; });
+  const int32_t last = done_ || first == live_.end() ? best_ended().front().node : *first;
+  const std::vector<int32_t> way = way_to(last);
+  SearchStep step{.step = std::ssize(way) - 1};
+  for (const int32_t i : way) step.words.push_back(nodes_[static_cast<size_t>(i)].word);
+  if (way.empty()) return step;
+  const Node& node = nodes_[static_cast<size_t>(last)];
+  step.log_prob = node.log_prob;
+  if (options_.alternatives > 0) step.alternatives = likeliest_at(way.size() - 1, node.beam);
+  if (options_.keep_weights) step.weights = looks_->row(step.step, node.beam);
+  return step;
+}
+
+SearchTree Beam::tree() const {
+  SearchTree tree;
+  for (const Node& node : nodes_) {
+    const int64_t step = node.parent < 0 ? 0 : tree.nodes[static_cast<size_t>(node.parent)].step + 1;
+    tree.nodes.push_back({node.parent, node.word, node.log_prob, node.total, step, false, node.word == kEnd});
+  }
+  tree.nodes[0].kept = true;
+  for (const Ended& e : best_ended()) {
+    for (const int32_t i : way_to(e.node)) tree.nodes[static_cast<size_t>(i)].kept = true;
+  }
+  return tree;
+}
+
+std::vector<Hypothesis> Beam::hypotheses() const {
   std::vector<Hypothesis> best;
-  for (const Ended& e : order) {
+  for (const Ended& e : best_ended()) {
     Hypothesis& h = best.emplace_back();
     for (const int32_t i : way_to(e.node)) {
       const Node& node = nodes_[static_cast<size_t>(i)];
@@ -148,7 +187,7 @@ std::vector<Hypothesis> Beam::hypotheses() const {
     const std::vector<int32_t> beams = beams_along(e.node);
     if (options_.keep_weights) h.weights = looks_->along(beams);
     for (size_t t = 0; options_.alternatives > 0 && t < beams.size(); ++t) {
-      h.alternatives.push_back(likeliest_[t * live_.size() + static_cast<size_t>(beams[t])]);
+      h.alternatives.push_back(likeliest_at(t, beams[t]));
     }
   }
   return best;

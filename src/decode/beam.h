@@ -23,6 +23,11 @@ class Beam {
   int32_t word(int64_t k) const { return live(k) ? node(k).word : kEnd; }
   int64_t from(int64_t k) const { return !done_ && live(k) ? node(k).beam : k; }
 
+  // The words one of which must come next; nothing where any may.
+  const std::vector<int32_t>* forced() const {
+    if (begin_ == nullptr || steps_ >= std::ssize(*begin_)) return nullptr;
+    return &(*begin_)[static_cast<size_t>(steps_)];
+  }
   // The words that may not come next in beam k: never more than so many.
   const std::vector<int32_t>& banned(int64_t k);
 
@@ -32,8 +37,11 @@ class Beam {
   void note(int64_t k, std::vector<NextWord> likeliest);
   void offer(int64_t k, int32_t word, float log_prob);
   void advance();
+  void stop();  // here: what is on its way is set aside
 
+  SearchStep last_step() const;
   std::vector<Hypothesis> hypotheses() const;  // best first
+  SearchTree tree() const;
 
  private:
   static constexpr int32_t kNone = -1;
@@ -56,9 +64,14 @@ class Beam {
   bool decided() const;
   std::vector<int32_t> way_to(int32_t node) const;  // the nodes after the root, first to last
   std::vector<int32_t> beams_along(int32_t node) const;
+  std::vector<Ended> best_ended() const;
+  const std::vector<NextWord>& likeliest_at(size_t step, int32_t beam) const {
+    return likeliest_[step * live_.size() + static_cast<size_t>(beam)];
+  }
 
   const SearchOptions& options_;
   int64_t row_, longest_, steps_ = 0;
+  const ForcedBegin* begin_ = nullptr;
   bool done_ = false;
   std::vector<Node> nodes_, candidates_;  // a candidate's parent is a node
   std::vector<int32_t> live_, banned_;

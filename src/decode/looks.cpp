@@ -97,6 +97,20 @@ std::vector<HypothesisWeights> Looks::along(std::span<const int32_t> beams) cons
   return all;
 }
 
+std::vector<HypothesisWeights> Looks::row(int64_t step, int32_t beam) const {
+  std::vector<HypothesisWeights> all;
+  each(static_cast<size_t>(step), beam, [&](const Taken& taken, const float* from) {
+    const int64_t count = columns(taken, static_cast<size_t>(step));
+    HypothesisWeights& to =
+        all.emplace_back(HypothesisWeights{taken.kind, taken.layer, taken.heads, 1, count, {}, taken.model, {}, step});
+    for (int64_t h = 0; h < taken.heads; ++h, from += stride(taken, static_cast<size_t>(step))) {
+      to.weights.insert(to.weights.end(), from, from + count);
+      if (taken.centered) to.centers.push_back(from[count]);
+    }
+  });
+  return all;
+}
+
 std::vector<double> Looks::coverage(std::span<const int32_t> beams) const {
   double heads = 0;
   for (const Taken& taken : taken_) {

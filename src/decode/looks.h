@@ -30,6 +30,8 @@ class Looks {
   void take(std::span<const HostWeights> step, int64_t sentence, int64_t batch);
   // Those of a hypothesis: `beams` are the ones its words came from, first to last.
   std::vector<HypothesisWeights> along(std::span<const int32_t> beams) const;
+  // Those of one step of one beam, a row each.
+  std::vector<HypothesisWeights> row(int64_t step, int32_t beam) const;
   // How much each source word was looked at in all, the mean over cross attentions and heads; empty without any.
   std::vector<double> coverage(std::span<const int32_t> beams) const;
 

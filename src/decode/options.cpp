@@ -47,14 +47,24 @@ void check_options(const SearchOptions& options) {
   check(o.sample || (o.temperature == 1 && o.top_k == 0 && o.top_p == 1),
         "temperature, top_k and top_p are for sampling; expected sample = true");
   check(o.top_p > 0, "top_p: expected a share above 0, got {}", o.top_p);
+  for (const ForcedBegin& begin : o.begins) {
+    check(std::ssize(begin) < o.max_length, "prefix: expected fewer words than the max_length of {}, got {}",
+          o.max_length, begin.size());
+  }
   check(o.min_length < o.max_length, "min_length: expected less than the max_length of {}, got {}", o.max_length,
         o.min_length);
 }
 
-int64_t longest_target(const SearchOptions& options, int64_t source_length) {
+std::string search_name(const SearchOptions& options) {
+  if (options.sample) return "sampled";
+  return options.beam == 1 ? "greedy" : fmt::format("beam {}", options.beam);
+}
+
+int64_t longest_target(const SearchOptions& options, int64_t source_length, int64_t row) {
   if (options.max_ratio == 0) return options.max_length;
+  const int64_t begin = options.begins.empty() ? 0 : std::ssize(options.begins[static_cast<size_t>(row)]);
   const auto share = static_cast<int64_t>(options.max_ratio * static_cast<double>(source_length));
-  return std::max(options.min_length + 1, std::min(options.max_length, share + kRoom));
+  return std::max(options.min_length + 1, std::min(options.max_length, std::max(share, begin) + kRoom));
 }
 
 double length_penalty(const SearchOptions& options, int64_t length) {

@@ -41,13 +41,6 @@ std::vector<RecordToken> recorded(const std::vector<Token>& tokens, std::string_
   return result;
 }
 
-// A word that might have come next, as it would be written; a lone space or byte has no such form.
-std::string text_of(int32_t id, const Vocabulary& vocabulary) {
-  if (id == kEnd) return "</s>";
-  std::string text = vocabulary.decode({&id, 1});
-  return text.empty() || text == "\uFFFD" ? vocabulary.piece(id) : text;
-}
-
 RecordToken end_mark(const std::vector<RecordToken>& before) {
   const int64_t end = before.empty() ? 0 : before.back().end;
   return {.text = "</s>", .begin = end, .end = end, .mark = true};
@@ -86,16 +79,18 @@ class LayerRecorder {
   void add_row(const HypothesisWeights& from, int64_t head, int64_t t) {
     const float* row = from.weights.data() + (head * from.rows + t) * from.columns;
     const bool of_source = from.kind != TakenWeights::Kind::kDecoderSelf;
+    const int64_t step = from.first_row + t;
     float center = 0;
     if (to_.window > 0) {
-      center = from.centers.empty() ? static_cast<float>(std::min(t, from.columns - 1))
+      center = from.centers.empty() ? static_cast<float>(std::min(step, from.columns - 1))
                                     : from.centers[static_cast<size_t>(head * from.rows + t)];
     }
     for (int64_t s = 0; s < from.columns; ++s) {
       const int64_t at = of_source ? place(s, from.columns) : s;
       const bool outside = to_.window > 0 && std::abs(static_cast<float>(at) - center) > static_cast<float>(to_.window);
-      const bool later = !of_source && s > t;
-      to_.weights.push_back(outside || later ? kAbsent : row[at]);
+      const bool later = !of_source && s > step;
+      // What an edit put outside the window is there.
+      to_.weights.push_back((outside && row[at] == 0.0f) || later ? kAbsent : row[at]);
     }
     if (to_.window > 0) to_.centers.push_back(turned(center, of_source, from.columns));
   }
@@ -137,7 +132,34 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
   return result;
 }
 
+std::vector<RecordStep::Alternative> recorded(const std::vector<NextWord>& words, const Vocabulary& vocabulary) {
+  std::vector<RecordStep::Alternative> result;
+  for (const NextWord& next : words) {
+    result.push_back({word_text(next.word, vocabulary), static_cast<double>(next.log_prob)});
+  }
+  return result;
+}
+
 }  // namespace
+
+std::string word_text(int32_t id, const Vocabulary& vocabulary) {
+  if (id == kEnd) return "</s>";
+  std::string text = vocabulary.decode({&id, 1});
+  return text.empty() || text == "\uFFFD" ? vocabulary.piece(id) : text;
+}
+
+RecordedStep make_step(const LoadedModel& model, const SearchStep& step) {
+  const bool ended = !step.words.empty() && step.words.back() == kEnd;
+  std::vector<Token> tokens;
+  RecordedStep result;
+  const std::span<const int32_t> words = std::span(step.words).first(step.words.size() - (ended ? 1 : 0));
+  result.text = model.target->decode(words, &tokens);
+  result.tokens = recorded(tokens, result.text, *model.target);
+  if (ended) result.tokens.push_back(end_mark(result.tokens));
+  result.step = {static_cast<double>(step.log_prob), recorded(step.alternatives, *model.target)};
+  result.attentions = recorded(step.weights, model.config);
+  return result;
+}
 
 AttentionRecord make_record(const LoadedModel& model, const std::string& line, const Hypothesis& hypothesis,
                             int64_t most_source) {
@@ -158,10 +180,7 @@ AttentionRecord make_record(const LoadedModel& model, const std::string& line, c
   for (size_t t = 0; t < hypothesis.log_probs.size(); ++t) {
     RecordStep& step = record.steps.emplace_back();
     step.log_probability = static_cast<double>(hypothesis.log_probs[t]);
-    if (t >= hypothesis.alternatives.size()) continue;
-    for (const NextWord& next : hypothesis.alternatives[t]) {
-      step.alternatives.push_back({text_of(next.word, *model.target), static_cast<double>(next.log_prob)});
-    }
+    if (t < hypothesis.alternatives.size()) step.alternatives = recorded(hypothesis.alternatives[t], *model.target);
   }
   record.attentions = recorded(hypothesis.weights, model.config);
   return record;

@@ -34,11 +34,11 @@ class BatchSearch {
     for (size_t b = 0; b < batch.rows.size(); ++b) {
       sentences_.emplace_back(options, batch.rows[b], lengths[b]);
       places_.push_back(b);
-      longest = std::max(longest, longest_target(options, lengths[b]));
+      longest = std::max(longest, longest_target(options, lengths[b], batch.rows[b]));
     }
     memory.source.rewind();
     const ArenaScope scope(&memory.source);
-    const DecodeOptions decode{beams_, longest, keeps_looks()};
+    const DecodeOptions decode{beams_, longest, keeps_looks(), options.edits};
     models_.emplace(models, Source{batch.source, batch.source_lengths}, decode);
   }
 
@@ -53,7 +53,11 @@ class BatchSearch {
       }
       drop_done();
     }
-    for (const Beam& sentence : sentences_) found[static_cast<size_t>(sentence.row())] = sentence.hypotheses();
+    for (const Beam& sentence : sentences_) {
+      found[static_cast<size_t>(sentence.row())] = sentence.hypotheses();
+      SearchWatcher* watcher = options_.watcher;
+      if (watcher != nullptr && watcher->wants_tree(sentence.row())) watcher->tree(sentence.row(), sentence.tree());
+    }
   }
 
  private:
@@ -95,7 +99,13 @@ class BatchSearch {
         offer(sentence, k, choices, k * batch() + b);
       }
       sentence.advance();
+      if (options_.watcher != nullptr) show(sentence, *options_.watcher);
     }
+  }
+
+  static void show(Beam& sentence, SearchWatcher& watcher) {
+    if (watcher.wants_steps(sentence.row())) watcher.step(sentence.row(), sentence.last_step());
+    if (!watcher.goes_on(sentence.row())) sentence.stop();
   }
 
   bool keeps_looks() const { return options_.keep_weights || options_.coverage_penalty > 0; }
@@ -105,6 +115,7 @@ class BatchSearch {
     if (options_.sample && options_.top_k == 0) return words;
     size_t most = 0;
     for (int64_t b = 0; b < batch(); ++b) {
+      if (!at(b).done() && at(b).forced() != nullptr) return words;
       for (int64_t k = 0; k < beams_; ++k) {
         if (!at(b).done() && at(b).live(k)) most = std::max(most, at(b).banned(k).size());
       }
@@ -114,6 +125,7 @@ class BatchSearch {
   }
 
   void offer(Beam& sentence, int64_t k, const Choices& choices, int64_t row) {
+    if (const std::vector<int32_t>* forced = sentence.forced()) return offer_one(sentence, k, *forced, choices, row);
     const std::vector<int32_t>& banned = sentence.banned(k);
     drawn_from_.clear();
     for (int64_t i = 0; i < choices.count(); ++i) {
@@ -128,6 +140,15 @@ class BatchSearch {
     if (drawn_from_.empty()) return;
     const NextWord drawn = draw(drawn_from_, options_, lot_of(options_, sentence.row(), k, sentence.steps()));
     sentence.offer(k, drawn.word, drawn.log_prob);
+  }
+
+  // The likeliest of the words that may come; the choices are all words as they lie.
+  static void offer_one(Beam& sentence, int64_t k, const std::vector<int32_t>& forced, const Choices& choices,
+                        int64_t row) {
+    const int32_t best = *std::max_element(forced.begin(), forced.end(), [&](int32_t a, int32_t b) {
+      return choices.log_prob(row, a) < choices.log_prob(row, b);
+    });
+    sentence.offer(k, best, choices.log_prob(row, best));
   }
 
   void drop_done() {
@@ -168,6 +189,8 @@ std::vector<std::vector<Hypothesis>> search(std::span<const Model* const> models
   assert(Tape::current() == nullptr);
   std::vector<std::vector<Hypothesis>> found(static_cast<size_t>(sources.size()));
   if (found.empty()) return found;
+  check(options.begins.empty() || options.begins.size() == found.size(),
+        "search: expected as many begins as sentences ({}), got {}", found.size(), options.begins.size());
   const ParallelCorpus alone{sources.source, {}, {}};
   BatchOptions in_order = batches;
   in_order.shuffle = false;

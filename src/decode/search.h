@@ -12,6 +12,59 @@
 
 namespace fovea {
 
+struct NextWord {
+  int32_t word;
+  float log_prob;
+  friend bool operator==(const NextWord&, const NextWord&) = default;
+};
+
+// One attention of a model, over a whole hypothesis and without padding. A source's end mark has a column.
+struct HypothesisWeights {
+  TakenWeights::Kind kind;
+  int64_t layer, heads, rows, columns;
+  std::vector<float> weights;  // [H,rows,columns]; decoder self attention: row t has t+1 columns, then zeros
+  int64_t model = 0;           // of an ensemble
+  std::vector<float> centers;  // local-p: where the windows stand, [H,rows]
+  int64_t first_row = 0;       // the step of the first row
+};
+
+// The step a sentence has just taken: its best hypothesis on the way, or the one that ended, if none is left.
+struct SearchStep {
+  int64_t step = 0;                        // from 0
+  std::vector<int32_t> words;              // all so far, kEnd counted
+  float log_prob = 0;                      // of the last
+  std::vector<NextWord> alternatives;      // if they are asked for
+  std::vector<HypothesisWeights> weights;  // of this step, a row each, if they are kept
+};
+
+// Every continuation that entered the beam. The first is the begin mark; parents come before their children.
+struct SearchTree {
+  struct Node {
+    int32_t parent, word;  // the root's parent is -1
+    float log_prob;
+    double total;  // log p of all words up to here
+    int64_t step;  // words before it
+    bool kept;     // on the way to a hypothesis that is returned
+    bool ended;    // it is the end mark
+  };
+  std::vector<Node> nodes;
+};
+
+// Looks on while a search runs. Sentences are numbered as they were given.
+class SearchWatcher {
+ public:
+  virtual ~SearchWatcher() = default;
+  // Asked after every step: a sentence that does not go on stops where it is.
+  virtual bool goes_on(int64_t /*sentence*/) { return true; }
+  virtual bool wants_steps(int64_t /*sentence*/) { return false; }
+  virtual void step(int64_t /*sentence*/, const SearchStep& /*step*/) {}
+  virtual bool wants_tree(int64_t /*sentence*/) { return false; }
+  virtual void tree(int64_t /*sentence*/, const SearchTree& /*tree*/) {}
+};
+
+// How a target must begin: for each of its first steps the words that may come; the likeliest of them does.
+using ForcedBegin = std::vector<std::vector<int32_t>>;
+
 struct SearchOptions {
   int64_t beam = 1;
   int64_t nbest = 1;
@@ -29,22 +82,12 @@ struct SearchOptions {
   // What a hypothesis brings along; no settings of a search.
   int64_t alternatives = 0;
   bool keep_weights = false;
+  // Experiments: what targets begin with, none or one for each sentence; and other weights, for every sentence.
+  std::vector<ForcedBegin> begins;
+  std::vector<WeightEdit> edits;
+  SearchWatcher* watcher = nullptr;
 
   void describe(Fields& fields);
-};
-
-// One attention of a model, over a whole hypothesis and without padding. A source's end mark has a column.
-struct HypothesisWeights {
-  TakenWeights::Kind kind;
-  int64_t layer, heads, rows, columns;
-  std::vector<float> weights;  // [H,rows,columns]; decoder self attention: row t has t+1 columns, then zeros
-  int64_t model = 0;           // of an ensemble
-  std::vector<float> centers;  // local-p: where the windows stand, [H,rows]
-};
-
-struct NextWord {
-  int32_t word;
-  float log_prob;
 };
 
 struct Hypothesis {
@@ -74,6 +117,7 @@ std::vector<std::vector<Hypothesis>> search(std::span<const Model* const> models
 struct ScoreOptions {
   bool keep_weights = false;
   int64_t alternatives = 0;
+  std::vector<WeightEdit> edits;  // for every pair
 };
 
 // What the models give to the corpus's own targets, pair by pair: hypotheses that end, with log p for their score.

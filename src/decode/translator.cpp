@@ -1,9 +1,9 @@
 #include "decode/translator.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
-#include "decode/record.h"
 #include "ops/ops.h"
 
 namespace fovea {
@@ -19,6 +19,23 @@ void TranslatorOptions::describe(Fields& f) {
 }
 
 namespace {
+
+// Lines that are not empty are the sentences of a search.
+class LineWatcher : public SearchWatcher {
+ public:
+  LineWatcher(SearchWatcher& watcher, const std::vector<int64_t>& lines) : watcher_(watcher), lines_(lines) {}
+  bool goes_on(int64_t sentence) override { return watcher_.goes_on(line(sentence)); }
+  bool wants_steps(int64_t sentence) override { return watcher_.wants_steps(line(sentence)); }
+  void step(int64_t sentence, const SearchStep& step) override { watcher_.step(line(sentence), step); }
+  bool wants_tree(int64_t sentence) override { return watcher_.wants_tree(line(sentence)); }
+  void tree(int64_t sentence, const SearchTree& tree) override { watcher_.tree(line(sentence), tree); }
+
+ private:
+  int64_t line(int64_t sentence) const { return lines_[static_cast<size_t>(sentence)]; }
+
+  SearchWatcher& watcher_;
+  const std::vector<int64_t>& lines_;
+};
 
 Precision precision_named(const std::string& name) {
   return name == "int8" ? Precision::kInt8 : name == "bf16" ? Precision::kBF16 : Precision::kF32;
@@ -53,6 +70,27 @@ int64_t Translator::most_source() const {
   return most;
 }
 
+int64_t Translator::most_target() const {
+  int64_t most = 0;
+  for (const LoadedModel& loaded : models_) {
+    const int64_t limit = loaded.config.model.most_target();
+    if (limit > 0) most = most > 0 ? std::min(most, limit) : limit;
+  }
+  return most;
+}
+
+std::vector<WeightEdit> Translator::turned(std::vector<WeightEdit> edits) const {
+  if (!model().config.reverse_source) return edits;
+  for (WeightEdit& e : edits) {
+    if (e.kind == TakenWeights::Kind::kDecoderSelf || e.edit.weights.empty()) continue;
+    const int64_t words = std::ssize(e.edit.weights) - (model().config.end_source ? 1 : 0);
+    std::reverse(e.edit.weights.begin(), e.edit.weights.begin() + words);
+    const bool of_source = e.kind == TakenWeights::Kind::kEncoderSelf && e.edit.row >= 0 && e.edit.row < words;
+    if (of_source) e.edit.row = words - 1 - e.edit.row;
+  }
+  return edits;
+}
+
 ParallelCorpus Translator::encode(std::span<const std::string> lines, std::vector<Translation>& about) const {
   const ParallelCorpus whole = encode_source(lines, *model().source);
   const auto most = static_cast<size_t>(most_source());
@@ -75,9 +113,17 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
   std::vector<Translation> translations;
   const ParallelCorpus corpus = encode(lines, translations);
   SearchOptions limited = search_options;
-  for (const LoadedModel& loaded : models_) {
-    const int64_t most = loaded.config.model.most_target();
-    if (most > 0) limited.max_length = std::min(limited.max_length, most);
+  if (most_target() > 0) limited.max_length = std::min(limited.max_length, most_target());
+  limited.edits = turned(search_options.edits);
+  if (!search_options.begins.empty()) {
+    check(search_options.begins.size() == lines.size(), "translate: expected a begin for each of {} lines, got {}",
+          lines.size(), search_options.begins.size());
+    limited.begins.clear();
+    for (const int64_t line : corpus.lines) limited.begins.push_back(search_options.begins[static_cast<size_t>(line)]);
+  }
+  std::optional<LineWatcher> watcher;
+  if (search_options.watcher != nullptr) {
+    limited.watcher = &watcher.emplace(*search_options.watcher, corpus.lines);
   }
   const int64_t empty = static_cast<int64_t>(lines.size()) - corpus.size();
   std::vector<std::vector<Hypothesis>> found;
@@ -111,8 +157,12 @@ std::vector<Hypothesis> Translator::score(std::span<const std::string> sources, 
     corpus.target.append(model().target->encode(targets[i]));
     corpus.lines.push_back(static_cast<int64_t>(i));
   }
-  return fovea::score(parts_, corpus, batches_, options, device_, done);
+  ScoreOptions read = options;
+  read.edits = turned(options.edits);
+  return fovea::score(parts_, corpus, batches_, read, device_, done);
 }
+
+RecordedStep Translator::record(const SearchStep& step) const { return make_step(model(), step); }
 
 AttentionRecord Translator::record(const std::string& line, const Hypothesis& hypothesis) const {
   return make_record(model(), line, hypothesis, most_source());

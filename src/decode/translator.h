@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attention/record.h"
+#include "decode/record.h"
 #include "decode/search.h"
 #include "store/model_folder.h"
 
@@ -37,7 +38,8 @@ class Translator {
  public:
   Translator(const std::vector<std::string>& folders, const TranslatorOptions& options, Device device);
 
-  // One translation a line. `done` is told how many lines are finished.
+  // One translation a line. `done` is told how many lines are finished. Begins, and a watcher's sentences, are of
+  // lines; the weights of edits are in the order of the text.
   std::vector<Translation> translate(std::span<const std::string> lines, const SearchOptions& search,
                                      const std::function<void(int64_t)>& done = {}) const;
   // What the models give to known targets; both sides have as many lines.
@@ -47,10 +49,15 @@ class Translator {
   // line, rank, search.
   AttentionRecord record(const std::string& line, const Hypothesis& hypothesis) const;
 
+  RecordedStep record(const SearchStep& step) const;  // of a search on its way
+
   int64_t most_source() const;  // tokens of a line that are read
+  int64_t most_target() const;  // words a target may have, the end mark counted; 0 where nothing limits them
   const LoadedModel& model() const { return models_.front(); }
 
  private:
+  // As the model has its source.
+  std::vector<WeightEdit> turned(std::vector<WeightEdit> edits) const;
   ParallelCorpus encode(std::span<const std::string> lines, std::vector<Translation>& about) const;
 
   TranslatorOptions options_;

@@ -49,6 +49,14 @@ int64_t attention_limit(const AttentionConfig& attention) {
 
 }  // namespace
 
+std::vector<AttentionEdit> edits_of(std::span<const WeightEdit> edits, TakenWeights::Kind kind, int64_t layer) {
+  std::vector<AttentionEdit> found;
+  for (const WeightEdit& e : edits) {
+    if (e.kind == kind && (e.layer == AttentionEdit::kAll || e.layer == layer)) found.push_back(e.edit);
+  }
+  return found;
+}
+
 int64_t ModelConfig::most_target() const {
   if (architecture != "transformer") return 0;
   return smaller_limit(positions == "learned" ? longest : 0, attention_limit(self_attention));

@@ -37,17 +37,21 @@ class Luong final : public RecurrentModel {
     if (config_.input_feeding) state.feed = output;
     return output;
   }
-  Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory, bool keep_weights,
+  Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory, const DecodeOptions& options,
                 Forced& result) const override {
     if (config_.input_feeding || config_.attention.coverage) return {};
     const Var states = cells().unroll(word_gates, encoded.initial);
-    const AttentionResult attended = attention_(*memory, {.query = states, .keep_weights = keep_weights});
+    const std::vector<AttentionEdit> edits = edits_of(options.edits, TakenWeights::Kind::kCross, 0);
+    const AttentionResult attended =
+        attention_(*memory, {.query = states, .keep_weights = options.keep_weights, .edits = edits});
     if (attended.log_choice) {
       // [B,1,T] -> [T,B]
       result.log_choice = time_major(attended.log_choice);
       result.entropy = time_major(attended.entropy);
     }
-    if (keep_weights) result.weights.push_back({TakenWeights::Kind::kCross, 0, attended.weights, attended.center});
+    if (options.keep_weights) {
+      result.weights.push_back({TakenWeights::Kind::kCross, 0, attended.weights, attended.center});
+    }
     return attentional(states, attended.context);
   }
   Var read(const Var& features, const Var&) const override { return out_(features); }

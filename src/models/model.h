@@ -28,6 +28,15 @@ struct TakenWeights {
   Var center;   // local-p: where the windows stand, [T,B,H]
 };
 
+// An edit of one of the model's attentions, or of several alike.
+struct WeightEdit {
+  TakenWeights::Kind kind = TakenWeights::Kind::kCross;
+  int64_t layer = AttentionEdit::kAll;
+  AttentionEdit edit;
+};
+// Those that are about one attention.
+std::vector<AttentionEdit> edits_of(std::span<const WeightEdit> edits, TakenWeights::Kind kind, int64_t layer);
+
 // What came of a given target.
 struct Forced {
   Var logits;                         // [T,B,V]
@@ -55,13 +64,15 @@ struct DecodeOptions {
   int64_t beams = 1;
   int64_t longest = 256;  // steps at most
   bool keep_weights = false;
+  std::vector<WeightEdit> edits;
 };
 
 class Model {
  public:
   virtual ~Model() = default;
   // target [T,B]: the words before each one asked for, beginning with the begin mark.
-  virtual Forced force(const Source& source, const Tensor& target, bool keep_weights = false) const = 0;
+  virtual Forced force(const Source& source, const Tensor& target, bool keep_weights = false,
+                       std::span<const WeightEdit> edits = {}) const = 0;
   virtual std::unique_ptr<Decoder> decode(const Source& source, const DecodeOptions& options) const = 0;
 };
 

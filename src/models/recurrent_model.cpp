@@ -8,7 +8,8 @@ Var StepAttention::attend(const Var& query) {
                                                          .position = position_++,
                                                          .stride = 0,
                                                          .coverage = coverage_,
-                                                         .keep_weights = keep_weights_});
+                                                         .keep_weights = keep_weights_,
+                                                         .edits = edits_});
   last_weights_ = result.weights;
   last_center_ = result.center;
   if (gathers_ && keep_weights_) {
@@ -73,18 +74,22 @@ RecurrentModel::RecurrentModel(Parameters& parameters, const ModelConfig& config
       encoder_(parameters, config, sizes),
       words_(parameters, "decoder.words", sizes.target_words, config.embedding) {}
 
-Var RecurrentModel::all_steps(const Var&, const EncodedSource&, const Memory*, bool, Forced&) const { return {}; }
+Var RecurrentModel::all_steps(const Var&, const EncodedSource&, const Memory*, const DecodeOptions&, Forced&) const {
+  return {};
+}
 
-Forced RecurrentModel::force(const Source& source, const Tensor& target, bool keep_weights) const {
+Forced RecurrentModel::force(const Source& source, const Tensor& target, bool keep_weights,
+                             std::span<const WeightEdit> edits) const {
+  const DecodeOptions options{.keep_weights = keep_weights, .edits = {edits.begin(), edits.end()}};
   const EncodedSource encoded = encoder_(source);
   const Attention* attends = attention();
   const Memory memory = attends ? attends->remember(encoded.states, source.lengths) : Memory{};
   const Var words = dropout(words_(target), rate(), true);  // [T,B,E]
   const Var gates = cells().word_gates(words);              // all steps in one product
   Forced result;
-  Var features = all_steps(gates, encoded, attends ? &memory : nullptr, keep_weights, result);
+  Var features = all_steps(gates, encoded, attends ? &memory : nullptr, options, result);
   if (!features) {
-    StepAttention attention = attends ? StepAttention(*attends, memory, 1, keep_weights) : StepAttention();
+    StepAttention attention = attends ? StepAttention(*attends, memory, options) : StepAttention();
     attention.gather();
     RecurrentState state{encoded.initial, {}, encoded.initial.back().state};
     std::vector<Var> steps;
@@ -106,8 +111,7 @@ class RecurrentDecoder : public Decoder {
     }
     state_.top = state_.cells.back().state;
     if (const Attention* attends = model.attention()) {
-      attention_ = StepAttention(*attends, attends->remember(encoded.states, source.lengths), options.beams,
-                                 options.keep_weights);
+      attention_ = StepAttention(*attends, attends->remember(encoded.states, source.lengths), options);
     }
   }
 

@@ -15,8 +15,12 @@ namespace fovea {
 class StepAttention {
  public:
   StepAttention() = default;  // a model without attention
-  StepAttention(const Attention& attention, Memory memory, int64_t beams, bool keep_weights)
-      : attention_(&attention), memory_(std::move(memory)), beams_(beams), keep_weights_(keep_weights) {}
+  StepAttention(const Attention& attention, Memory memory, const DecodeOptions& options)
+      : attention_(&attention),
+        memory_(std::move(memory)),
+        beams_(options.beams),
+        keep_weights_(options.keep_weights),
+        edits_(edits_of(options.edits, TakenWeights::Kind::kCross, 0)) {}
   // Remembers what every step leaves behind, not the last alone.
   void gather() { gathers_ = true; }
 
@@ -34,6 +38,7 @@ class StepAttention {
   Memory memory_;
   int64_t beams_ = 1, position_ = 0;
   bool keep_weights_ = false, gathers_ = false;
+  std::vector<AttentionEdit> edits_;
   Var coverage_, last_weights_, last_center_;
   std::vector<Var> weights_, centers_, log_choices_, entropies_, coverage_losses_;
 };
@@ -46,7 +51,8 @@ struct RecurrentState {
 
 class RecurrentModel : public Model {
  public:
-  Forced force(const Source& source, const Tensor& target, bool keep_weights) const final;
+  Forced force(const Source& source, const Tensor& target, bool keep_weights,
+               std::span<const WeightEdit> edits) const final;
   std::unique_ptr<Decoder> decode(const Source& source, const DecodeOptions& options) const final;
 
  protected:
@@ -56,8 +62,8 @@ class RecurrentModel : public Model {
   virtual Var step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const = 0;
   // All steps at once, where no step waits for what the last one attended to: [T,B,G*H] -> [T,B,F]. Empty
   // for a model that must go step by step.
-  virtual Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory, bool keep_weights,
-                        Forced& result) const;
+  virtual Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory,
+                        const DecodeOptions& options, Forced& result) const;
   // [...,F] and the words before, [...,E] -> [...,V]
   virtual Var read(const Var& features, const Var& words) const = 0;
   virtual const Attention* attention() const { return nullptr; }

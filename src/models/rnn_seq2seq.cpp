@@ -19,7 +19,8 @@ class RnnSeq2Seq final : public RecurrentModel {
   Var step(const Var& word_gates, RecurrentState& state, StepAttention&) const override {
     return state.top = cells().step(word_gates, {}, state.cells);
   }
-  Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory*, bool, Forced&) const override {
+  Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory*, const DecodeOptions&,
+                Forced&) const override {
     return cells().unroll(word_gates, encoded.initial);
   }
   Var read(const Var& features, const Var& words) const override { return out_(features, words); }

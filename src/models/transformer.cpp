@@ -117,6 +117,15 @@ struct DecoderLayer {
         forward(p, name + ".forward", c) {}
 };
 
+// The edits of a layer's attentions.
+struct LayerEdits {
+  std::vector<AttentionEdit> encoder_self, decoder_self, cross;
+  LayerEdits(std::span<const WeightEdit> edits, size_t layer)
+      : encoder_self(edits_of(edits, TakenWeights::Kind::kEncoderSelf, static_cast<int64_t>(layer))),
+        decoder_self(edits_of(edits, TakenWeights::Kind::kDecoderSelf, static_cast<int64_t>(layer))),
+        cross(edits_of(edits, TakenWeights::Kind::kCross, static_cast<int64_t>(layer))) {}
+};
+
 class Transformer final : public Model {
  public:
   Transformer(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
@@ -134,20 +143,24 @@ class Transformer final : public Model {
       decoder_.emplace_back(parameters, fmt::format("decoder.{}", i), config);
   }
 
-  Forced force(const Source& source, const Tensor& target, bool keep_weights) const override {
+  Forced force(const Source& source, const Tensor& target, bool keep_weights,
+               std::span<const WeightEdit> edits) const override {
     Forced result;
-    const Var encoded = encode(source, keep_weights ? &result.weights : nullptr);
+    const Var encoded = encode(source, keep_weights ? &result.weights : nullptr, edits);
     Var x = target_(target, 0);
     for (size_t i = 0; i < decoder_.size(); ++i) {
       const DecoderLayer& layer = decoder_[i];
+      const LayerEdits layer_edits(edits, i);
       x = layer.around_self(x, [&](const Var& y) {
-        return taken(layer.self(layer.self.remember(y), {.query = y, .causal = true, .keep_weights = keep_weights}),
-                     TakenWeights::Kind::kDecoderSelf, i, keep_weights, result);
+        const AttentionQuery query{
+            .query = y, .causal = true, .keep_weights = keep_weights, .edits = layer_edits.decoder_self};
+        return taken(layer.self(layer.self.remember(y), query), TakenWeights::Kind::kDecoderSelf, i, keep_weights,
+                     result);
       });
       x = layer.around_cross(x, [&](const Var& y) {
-        return taken(
-            layer.cross(layer.cross.remember(encoded, source.lengths), {.query = y, .keep_weights = keep_weights}),
-            TakenWeights::Kind::kCross, i, keep_weights, result);
+        const AttentionQuery query{.query = y, .keep_weights = keep_weights, .edits = layer_edits.cross};
+        return taken(layer.cross(layer.cross.remember(encoded, source.lengths), query), TakenWeights::Kind::kCross, i,
+                     keep_weights, result);
       });
       x = layer.around_forward(x, layer.forward);
     }
@@ -170,13 +183,15 @@ class Transformer final : public Model {
     return attended.context;
   }
 
-  Var encode(const Source& source, std::vector<TakenWeights>* weights) const {
+  Var encode(const Source& source, std::vector<TakenWeights>* weights, std::span<const WeightEdit> edits) const {
     Var x = source_(source.ids, 0);
     for (size_t i = 0; i < encoder_.size(); ++i) {
       const EncoderLayer& layer = encoder_[i];
+      const LayerEdits layer_edits(edits, i);
       x = layer.around_self(x, [&](const Var& y) {
         const AttentionResult attended =
-            layer.self(layer.self.remember(y, source.lengths), {.query = y, .keep_weights = weights != nullptr});
+            layer.self(layer.self.remember(y, source.lengths),
+                       {.query = y, .keep_weights = weights != nullptr, .edits = layer_edits.encoder_self});
         if (weights)
           weights->push_back(
               {TakenWeights::Kind::kEncoderSelf, static_cast<int64_t>(i), attended.weights, attended.center});
@@ -201,8 +216,9 @@ class TransformerDecoder final : public Decoder {
  public:
   TransformerDecoder(const Transformer& model, const Source& source, const DecodeOptions& options)
       : model_(model), options_(options) {
-    const Var encoded = model.encode(source, options.keep_weights ? &encoder_weights_ : nullptr);
+    const Var encoded = model.encode(source, options.keep_weights ? &encoder_weights_ : nullptr, options.edits);
     for (const DecoderLayer& layer : model.decoder_) {
+      edits_.emplace_back(options.edits, layers_.size());
       layers_.push_back({layer.cross.remember(encoded, source.lengths), {}, {}});
     }
   }
@@ -220,17 +236,22 @@ class TransformerDecoder final : public Decoder {
         append(cache.keys, now.keys.value());
         append(cache.values, now.values.value());
         const Memory memory{cache.keys.slice(0, step_ + 1), cache.values.slice(0, step_ + 1), {}};
-        return keep(
-            layer.self(memory, {.query = y, .position = step_, .causal = true, .keep_weights = options_.keep_weights}),
-            TakenWeights::Kind::kDecoderSelf, i);
+        return keep(layer.self(memory, {.query = y,
+                                        .position = step_,
+                                        .causal = true,
+                                        .keep_weights = options_.keep_weights,
+                                        .edits = edits_[i].decoder_self}),
+                    TakenWeights::Kind::kDecoderSelf, i);
       });
       x = layer.around_cross(x, [&](const Var& y) {
         // The beams of a sentence are several queries to its one memory.
         const Var query = y.reshape({beams, batch, y.dim(2)});
-        return keep(
-                   layer.cross(cache.source,
-                               {.query = query, .position = step_, .stride = 0, .keep_weights = options_.keep_weights}),
-                   TakenWeights::Kind::kCross, i)
+        return keep(layer.cross(cache.source, {.query = query,
+                                               .position = step_,
+                                               .stride = 0,
+                                               .keep_weights = options_.keep_weights,
+                                               .edits = edits_[i].cross}),
+                    TakenWeights::Kind::kCross, i)
             .reshape({1, rows, y.dim(2)});
       });
       x = layer.around_forward(x, layer.forward);
@@ -292,6 +313,7 @@ class TransformerDecoder final : public Decoder {
   DecodeOptions options_;
   int64_t step_ = 0;
   std::vector<Cache> layers_;
+  std::vector<LayerEdits> edits_;  // one a layer
   Tensor spare_;
   std::vector<TakenWeights> encoder_weights_, weights_;
 };

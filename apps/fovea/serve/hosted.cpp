@@ -1,0 +1,112 @@
+#include "fovea/serve/hosted.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "text/generators.h"
+#include "train/recipe.h"
+
+namespace fovea::app {
+
+namespace {
+
+constexpr int64_t kExamples = 5;
+
+// Of a model that learned from text made on the spot, some of that text.
+std::vector<std::string> made_examples(const std::string& folder) {
+  const std::string path = folder + "/recipe.toml";
+  if (!std::filesystem::exists(path)) return {};
+  try {
+    const Recipe recipe = read_recipe(path);
+    if (recipe.data.generator.empty()) return {};
+    return generate(recipe.data.generator, kExamples, 7).source;
+  } catch (const Error&) {
+    return {};  // a recipe of another version; the model is what matters
+  }
+}
+
+About read_about(const std::string& folder) {
+  About about;
+  const std::string path = folder + "/about.json";
+  if (std::filesystem::exists(path)) {
+    try {
+      const Json json = Json::parse(read_file(path));
+      about.source_language = json.value("source_language", "");
+      about.target_language = json.value("target_language", "");
+      about.examples = json.value("examples", std::vector<std::string>());
+    } catch (const nlohmann::json::exception& error) {
+      fail("{}: expected an object with source_language, target_language and examples: {}", path, error.what());
+    }
+  }
+  if (about.examples.empty()) about.examples = made_examples(folder);
+  return about;
+}
+
+Json language(const std::string& code) { return code.empty() ? Json() : Json(code); }
+
+Json attentions(const ModelConfig& c) {
+  Json list = Json::array();
+  const auto add = [&](const char* kind, int64_t layers, const AttentionConfig& a) {
+    list.push_back({{"kind", kind}, {"layers", layers}, {"heads", a.heads}, {"mechanism", a.mechanism()}});
+  };
+  const bool transformer = c.architecture == "transformer";
+  if (c.architecture != "rnn-seq2seq") add("cross", transformer ? c.decoder_layers : 1, c.attention);
+  if (transformer) {
+    add("encoder-self", c.encoder_layers, c.self_attention);
+    add("decoder-self", c.decoder_layers, c.self_attention);
+  }
+  return list;
+}
+
+}  // namespace
+
+Hosted::Hosted(std::string name, const std::string& folder, const TranslatorOptions& options)
+    : name_(std::move(name)), translator_({folder}, options, Device::cpu()), about_(read_about(folder)) {
+  const Vocabulary& target = *translator_.model().target;
+  for (int32_t id = kEnd; id < target.size(); ++id) {
+    const std::string text = word_text(id, target), piece = target.piece(id);
+    words_[text].push_back(id);
+    if (piece != text) words_[piece].push_back(id);
+  }
+}
+
+Json Hosted::json() const {
+  const LoadedModel& model = translator_.model();
+  const ModelConfig& c = model.config.model;
+  return {{"name", name_},
+          {"architecture", c.architecture},
+          {"parameters", model.parameters->count()},
+          {"source_language", language(about_.source_language)},
+          {"target_language", language(about_.target_language)},
+          {"layers", c.decoder_layers},
+          {"attentions", attentions(c)},
+          {"examples", about_.examples}};
+}
+
+const std::vector<int32_t>& Hosted::words(const std::string& text) const {
+  static const std::vector<int32_t> none;
+  const auto found = words_.find(text);
+  return found == words_.end() ? none : found->second;
+}
+
+int64_t Hosted::source_tokens(const std::string& text) const {
+  return std::ssize(translator_.model().source->encode(text));
+}
+
+std::vector<std::string> names_of(const std::vector<std::string>& folders) {
+  std::vector<std::string> names;
+  for (const std::string& folder : folders) {
+    const std::filesystem::path path = std::filesystem::absolute(folder).lexically_normal();
+    const std::string base = (path.has_filename() ? path : path.parent_path()).filename().string();
+    std::string name = base;
+    for (int i = 2; std::find(names.begin(), names.end(), name) != names.end(); ++i) {
+      name = base + "-" + std::to_string(i);
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace fovea::app

@@ -1,0 +1,211 @@
+// The API's description, made of what the server itself walks: routes and settings. Schemas of bodies stand here once;
+// the tests hold real answers against them.
+#include <fmt/format.h>
+
+#include "fovea/serve/api.h"
+
+namespace fovea::app {
+
+namespace {
+
+// An answer has what is required and may have more.
+constexpr std::string_view kSchemas = R"json({
+  "Error": {"type": "object", "required": ["error"], "properties": {"error": {
+    "type": "object", "required": ["code", "message"],
+    "properties": {"code": {"type": "string"}, "message": {"type": "string"}}}}},
+  "LibreError": {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}},
+  "Health": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string", "enum": ["ok"]}}},
+  "Document": {"type": "object", "required": ["openapi", "info", "paths"]},
+  "Models": {"type": "object", "required": ["models"], "properties": {"models": {
+    "type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Model"}}}},
+  "Model": {"type": "object",
+    "required": ["name", "architecture", "parameters", "source_language", "target_language", "layers", "attentions",
+                 "examples"],
+    "properties": {
+      "name": {"type": "string"}, "architecture": {"type": "string"}, "parameters": {"type": "integer"},
+      "source_language": {"type": ["string", "null"]}, "target_language": {"type": ["string", "null"]},
+      "layers": {"type": "integer"},
+      "attentions": {"type": "array", "items": {"type": "object", "required": ["kind", "layers", "heads", "mechanism"],
+        "properties": {"kind": {"$ref": "#/components/schemas/Kind"}, "layers": {"type": "integer"},
+                       "heads": {"type": "integer"}, "mechanism": {"type": "string"}}}},
+      "examples": {"type": "array", "items": {"type": "string"}}}},
+  "Kind": {"type": "string", "enum": ["cross", "encoder-self", "decoder-self"]},
+  "Mechanisms": {"type": "object", "required": ["scores", "scopes", "selections", "relative_positions", "models"],
+    "properties": {
+      "scores": {"type": "array", "items": {"$ref": "#/components/schemas/Mechanism"}},
+      "scopes": {"type": "array", "items": {"$ref": "#/components/schemas/Mechanism"}},
+      "selections": {"type": "array", "items": {"$ref": "#/components/schemas/Mechanism"}},
+      "relative_positions": {"type": "array", "items": {"$ref": "#/components/schemas/Mechanism"}},
+      "models": {"type": "array", "items": {"type": "object", "required": ["name", "paper", "help"]}}}},
+  "Mechanism": {"type": "object", "required": ["name", "equation", "paper", "cost", "help"],
+    "properties": {"name": {"type": "string"}, "equation": {"type": "string"}, "paper": {"type": "string"},
+                   "cost": {"type": "string"}, "help": {"type": "string"}}},
+  "Texts": {"type": ["string", "array"], "items": {"type": "string"}},
+  "Edit": {"type": "object", "additionalProperties": false, "properties": {
+    "kind": {"$ref": "#/components/schemas/Kind"},
+    "layer": {"type": ["integer", "null"], "minimum": 1, "description": "From 1; null for all."},
+    "head": {"type": ["integer", "null"], "minimum": 1, "description": "From 1; null for all."},
+    "row": {"type": ["integer", "null"], "minimum": 0, "description": "The target step, from 0; null for all."},
+    "weights": {"type": ["array", "null"], "items": {"type": "number", "minimum": 0},
+                "description": "One for each source token, the end mark counted; made to sum to 1."},
+    "off": {"type": "boolean", "description": "What these heads bring is zero."}}},
+  "TranslateRequest": {"type": "object", "additionalProperties": false, "required": ["text"], "properties": {
+    "text": {"$ref": "#/components/schemas/Texts"},
+    "model": {"type": ["string", "null"]},
+    "alternatives": {"type": "integer", "minimum": 0, "maximum": 100,
+                     "description": "Likeliest tokens of every step, in records and streams."},
+    "attention": {"type": "boolean", "description": "Bring each candidate's attention record."},
+    "tree": {"type": "boolean", "description": "Bring every continuation that entered the beam."},
+    "stream": {"type": "boolean", "description": "Server-sent events; one text."},
+    "prefix": {"$ref": "#/components/schemas/Texts", "description":
+      "What the target must begin with: text, or a list of tokens as records write them."},
+    "next": {"type": ["string", "null"], "description": "The token that must follow, as records write it."},
+    "edits": {"type": "array", "items": {"$ref": "#/components/schemas/Edit"}}}},
+  "AttentionRequest": {"type": "object", "required": ["text"], "description":
+    "As TranslateRequest, for one text. With a target, that is what is written.", "properties": {
+    "text": {"type": "string"}, "target": {"type": ["string", "null"]}}},
+  "ScoreRequest": {"type": "object", "additionalProperties": false, "required": ["text", "target"], "properties": {
+    "text": {"type": "string"}, "target": {"type": "string"}, "model": {"type": ["string", "null"]},
+    "alternatives": {"type": "integer", "minimum": 0, "maximum": 100},
+    "edits": {"type": "array", "items": {"$ref": "#/components/schemas/Edit"}}}},
+  "Translations": {"type": "object", "required": ["translations", "model", "milliseconds"], "properties": {
+    "translations": {"type": "array", "items": {"$ref": "#/components/schemas/Translation"}},
+    "model": {"type": "string"}, "milliseconds": {"type": "number"}}},
+  "Translation": {"type": "object", "required": ["text", "candidates", "cut", "source_tokens"], "properties": {
+    "text": {"type": "string"},
+    "candidates": {"type": "array", "minItems": 1, "items": {"type": "object",
+      "required": ["text", "score", "log_probability", "ended"], "properties": {
+        "text": {"type": "string"}, "score": {"type": "number"}, "log_probability": {"type": "number"},
+        "ended": {"type": "boolean"}, "record": {"$ref": "#/components/schemas/Record"}}}},
+    "cut": {"type": "boolean"}, "source_tokens": {"type": "integer"},
+    "tree": {"$ref": "#/components/schemas/Tree"}}},
+  "Tree": {"type": "object", "required": ["nodes"], "properties": {"nodes": {"type": "array", "items": {
+    "type": "object", "required": ["id", "parent", "text", "log_probability", "total", "step", "kept", "ended"],
+    "properties": {"id": {"type": "integer"}, "parent": {"type": ["integer", "null"]}, "text": {"type": "string"},
+      "log_probability": {"type": "number"}, "total": {"type": "number"}, "step": {"type": "integer"},
+      "kept": {"type": "boolean"}, "ended": {"type": "boolean"}}}}}},
+  "Token": {"type": "object", "required": ["text", "begin", "end"], "properties": {
+    "text": {"type": "string"}, "begin": {"type": "integer"}, "end": {"type": "integer"},
+    "starts_word": {"type": "boolean"}, "mark": {"type": "boolean"}}},
+  "Side": {"type": "object", "required": ["text", "tokens"], "properties": {"text": {"type": "string"},
+    "tokens": {"type": "array", "items": {"$ref": "#/components/schemas/Token"}}}},
+  "Alternatives": {"type": "array", "items": {"type": "object", "required": ["text", "log_probability"],
+    "properties": {"text": {"type": "string"}, "log_probability": {"type": "number"}}}},
+  "Record": {"type": "object", "description": "The attention record; docs/record.md describes it.",
+    "required": ["fovea_record", "line", "rank", "architecture", "search", "convention", "source", "target", "steps",
+                 "score", "log_probability", "ended", "cut", "attentions"],
+    "properties": {
+      "fovea_record": {"type": "integer", "enum": [1]}, "line": {"type": "integer"}, "rank": {"type": "integer"},
+      "architecture": {"type": "string"}, "search": {"type": "string"}, "convention": {"type": "string"},
+      "source": {"$ref": "#/components/schemas/Side"}, "target": {"$ref": "#/components/schemas/Side"},
+      "steps": {"type": "array", "items": {"type": "object", "required": ["log_probability", "alternatives"],
+        "properties": {"log_probability": {"type": "number"},
+                       "alternatives": {"$ref": "#/components/schemas/Alternatives"}}}},
+      "score": {"type": "number"}, "log_probability": {"type": "number"},
+      "ended": {"type": "boolean"}, "cut": {"type": "boolean"},
+      "attentions": {"type": "array", "items": {"type": "object",
+        "required": ["kind", "mechanism", "scope", "selection", "weights"],
+        "properties": {"kind": {"$ref": "#/components/schemas/Kind"}, "mechanism": {"type": "string"},
+          "scope": {"type": "string"}, "selection": {"type": "string"},
+          "weights": {"type": "array", "items": {"type": "array", "items": {"type": "array", "items": {
+            "type": "array", "items": {"type": ["number", "null"]}}}}}}}}}},
+  "AttentionAnswer": {"type": "object", "required": ["record"], "properties": {
+    "record": {"$ref": "#/components/schemas/Record"}}},
+  "Score": {"type": "object", "required": ["log_probability", "perplexity", "tokens"], "properties": {
+    "log_probability": {"type": "number"}, "perplexity": {"type": "number"},
+    "tokens": {"type": "array", "items": {"type": "object",
+      "required": ["text", "begin", "end", "log_probability", "alternatives"], "properties": {
+        "text": {"type": "string"}, "begin": {"type": "integer"}, "end": {"type": "integer"},
+        "log_probability": {"type": "number"}, "alternatives": {"$ref": "#/components/schemas/Alternatives"}}}}}},
+  "LibreRequest": {"type": "object", "required": ["q", "target"], "properties": {
+    "q": {"$ref": "#/components/schemas/Texts"}, "source": {"type": "string"}, "target": {"type": "string"},
+    "format": {"type": "string", "enum": ["text"]}, "alternatives": {"type": "integer"},
+    "api_key": {"type": "string"}}},
+  "LibreAnswer": {"type": "object", "required": ["translatedText"], "properties": {
+    "translatedText": {"$ref": "#/components/schemas/Texts"},
+    "alternatives": {"type": "array", "items": {"$ref": "#/components/schemas/Texts"}}}},
+  "Languages": {"type": "array", "items": {"type": "object", "required": ["code", "name", "targets"], "properties": {
+    "code": {"type": "string"}, "name": {"type": "string"},
+    "targets": {"type": "array", "items": {"type": "string"}}}}},
+  "Settings": {"type": "object",
+    "required": ["apiKeys", "charLimit", "frontendTimeout", "keyRequired", "language", "suggestions",
+                 "supportedFilesFormat"],
+    "properties": {"apiKeys": {"type": "boolean"}, "charLimit": {"type": "integer"},
+      "frontendTimeout": {"type": "integer"}, "keyRequired": {"type": "boolean"},
+      "language": {"type": "object", "required": ["source", "target"]}, "suggestions": {"type": "boolean"},
+      "supportedFilesFormat": {"type": "array", "items": {"type": "string"}}}}
+})json";
+
+// A setting as a property.
+Json property_of(const Field& field) {
+  Json json;
+  std::visit(
+      [&](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        json["type"] = std::is_same_v<T, bool>      ? "boolean"
+                       : std::is_same_v<T, int64_t> ? "integer"
+                       : std::is_same_v<T, double>  ? "number"
+                                                    : "string";
+        json["default"] = value;
+      },
+      field.value());
+  json["description"] = field.help();
+  return json;
+}
+
+Json schema_ref(std::string_view name) { return {{"$ref", fmt::format("#/components/schemas/{}", name)}}; }
+
+Json content_of(std::string_view schema) {
+  const bool type = schema.find('/') != std::string_view::npos;
+  return type ? Json{{std::string(schema), {{"schema", {{"type", "string"}}}}}}
+              : Json{{"application/json", {{"schema", schema_ref(schema)}}}};
+}
+
+Json operation(const Api::Route& route) {
+  const bool libre = route.kind == Api::Route::Kind::kLibre;
+  Json json{{"summary", route.summary}};
+  if (!route.request.empty()) {
+    json["requestBody"] = {{"required", true}, {"content", content_of(route.request)}};
+    if (libre) {
+      json["requestBody"]["content"]["application/x-www-form-urlencoded"] = {{"schema", schema_ref(route.request)}};
+    }
+  }
+  Json answer{{"description", "What was asked for."}, {"content", content_of(route.answer)}};
+  if (route.path == "/v1/translate") {
+    answer["content"]["text/event-stream"] = {{"schema", {{"type", "string"}}}};
+  }
+  json["responses"] = {
+      {"200", std::move(answer)},
+      {"default", {{"description", "What went wrong."}, {"content", content_of(libre ? "LibreError" : "Error")}}}};
+  if (route.kind == Api::Route::Kind::kOpen) json["security"] = Json::array();
+  return json;
+}
+
+}  // namespace
+
+Json openapi_json() {
+  Json schemas = Json::parse(kSchemas);
+  SearchOptions search;
+  const Fields fields = fields_of(search);
+  for (const Field& field : fields.list()) {
+    schemas["TranslateRequest"]["properties"][field.key()] = property_of(field);
+  }
+  for (const auto& [name, property] : schemas["TranslateRequest"]["properties"].items()) {
+    Json& properties = schemas["AttentionRequest"]["properties"];
+    if (!properties.contains(name) && name != "stream") properties[name] = property;
+  }
+  Json paths = Json::object();
+  for (const Api::Route& route : Api::routes()) {
+    const std::string method = route.method == "GET" ? "get" : "post";
+    paths[std::string(route.path)][method] = operation(route);
+  }
+  return {{"openapi", "3.1.0"},
+          {"info",
+           {{"title", "Fovea"}, {"version", FOVEA_VERSION}, {"description", "Attention you can train, run and see."}}},
+          {"paths", std::move(paths)},
+          {"components",
+           {{"schemas", std::move(schemas)}, {"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}},
+          {"security", {{{"key", Json::array()}}}}};
+}
+
+}  // namespace fovea::app

@@ -1,0 +1,439 @@
+#include "fovea/serve/requests.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "decode/options.h"
+#include "text/utf8.h"
+#include "view/record_file.h"
+
+namespace fovea::app {
+
+namespace {
+
+// What JSON calls it, for people.
+std::string_view kind_of(const Json& json) {
+  return json.is_string()    ? "a text"
+         : json.is_boolean() ? "true or false"
+         : json.is_number()  ? "a number"
+         : json.is_array()   ? "a list"
+                             : "an object";
+}
+
+ApiError expected(std::string_view name, std::string_view what, const Json& got) {
+  return bad_request(fmt::format("{}: expected {}, got {}.", name, what, kind_of(got)));
+}
+
+Field::Value value_of(std::string_view name, const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer() || json.is_number_unsigned()) return json.get<int64_t>();
+  if (json.is_number()) return json.get<double>();
+  throw expected(name, "a number, or true or false", json);
+}
+
+int64_t characters(const std::string& text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; });
+}
+
+void check_texts(const std::vector<std::string>& texts, const Limits& limits) {
+  if (texts.empty()) throw bad_request("text: expected at least one text, got an empty list.");
+  if (std::ssize(texts) > Limits::kMostTexts) {
+    throw too_large(fmt::format("text: expected at most {} texts, got {}.", Limits::kMostTexts, texts.size()));
+  }
+  int64_t total = 0;
+  for (const std::string& text : texts) total += characters(text);
+  if (total > limits.max_text) {
+    throw too_large(fmt::format("text: expected at most {} characters, got {}.", limits.max_text, total));
+  }
+}
+
+ForcedBegin read_begin(Members& members, const Hosted& model) {
+  ForcedBegin begin;
+  const auto add_word = [&](const std::string& name, const std::string& text) {
+    const std::vector<int32_t>& words = model.words(text);
+    if (words.empty()) throw bad_request(fmt::format("{}: the model has no token \"{}\".", name, text));
+    begin.push_back(words);
+  };
+  if (const Json* prefix = members.find("prefix")) {
+    if (prefix->is_string()) {
+      for (const int32_t id : model.translator().model().target->encode(prefix->get<std::string>())) {
+        begin.push_back({id});
+      }
+    } else {
+      for (const std::string& token : members.texts("prefix")) add_word("prefix", token);
+    }
+  }
+  const std::string next = members.text("next");
+  if (!next.empty()) add_word("next", next);
+  return begin;
+}
+
+// A number from 1, or all where it is absent.
+int64_t read_place(Members& members, std::string_view name, int64_t most) {
+  if (members.find(name) == nullptr) return AttentionEdit::kAll;
+  const int64_t place = members.count(name, 1, most);
+  if (place < 1) throw bad_request(fmt::format("edits: expected {} from 1 to {}, got {}.", name, most, place));
+  return place - 1;
+}
+
+std::vector<float> read_weights(const Json& list) {
+  if (!list.is_array()) throw expected("edits: weights", "a list of numbers", list);
+  std::vector<float> weights;
+  double sum = 0;
+  for (const Json& w : list) {
+    if (!w.is_number() || !(w.get<double>() >= 0) || !std::isfinite(w.get<float>())) {
+      throw bad_request("edits: expected weights that are numbers from 0.");
+    }
+    weights.push_back(w.get<float>());
+    sum += w.get<double>();
+  }
+  if (!(sum > 0) || !std::isfinite(sum)) throw bad_request("edits: expected weights with a sum above 0.");
+  for (float& w : weights) w = static_cast<float>(static_cast<double>(w) / sum);
+  return weights;
+}
+
+WeightEdit read_edit(const Json& json, const ModelConfig& config) {
+  using Kind = TakenWeights::Kind;
+  Members members(json.dump());
+  const std::string kind = members.text("kind", "cross");
+  const bool transformer = config.architecture == "transformer";
+  WeightEdit edit;
+  int64_t layers = transformer ? config.decoder_layers : 1, heads = config.attention.heads;
+  if (kind == "cross" && config.architecture != "rnn-seq2seq") {
+    edit.kind = Kind::kCross;
+  } else if ((kind == "encoder-self" || kind == "decoder-self") && transformer) {
+    edit.kind = kind == "encoder-self" ? Kind::kEncoderSelf : Kind::kDecoderSelf;
+    layers = kind == "encoder-self" ? config.encoder_layers : config.decoder_layers;
+    heads = config.self_attention.heads;
+  } else {
+    throw bad_request(fmt::format("edits: the model has no attention of kind \"{}\".", kind));
+  }
+  edit.layer = read_place(members, "layer", layers);
+  edit.edit.head = read_place(members, "head", heads);
+  if (members.find("row") != nullptr) edit.edit.row = members.count("row", 0, Limits::kMostLength);
+  edit.edit.off = members.flag("off");
+  if (const Json* weights = members.find("weights")) edit.edit.weights = read_weights(*weights);
+  if (edit.edit.off == !edit.edit.weights.empty()) {
+    throw bad_request("edits: expected each edit to have weights or \"off\": true, and not both.");
+  }
+  members.finish();
+  return edit;
+}
+
+std::vector<WeightEdit> read_edits(Members& members, const ModelConfig& config) {
+  std::vector<WeightEdit> edits;
+  const Json* list = members.find("edits");
+  if (list == nullptr) return edits;
+  if (!list->is_array()) throw expected("edits", "a list", *list);
+  if (list->size() > 1000) throw too_large("edits: expected at most 1,000.");
+  for (const Json& json : *list) edits.push_back(read_edit(json, config));
+  return edits;
+}
+
+void count_tokens(Job& job, const Hosted& model) {
+  for (const std::string& text : job.sources) {
+    job.tokens += std::min(model.source_tokens(text), model.translator().most_source()) + 1;
+  }
+}
+
+void check_search(const SearchOptions& search) {
+  if (search.beam > Limits::kMostBeam || (search.sample && search.nbest > Limits::kMostBeam)) {
+    throw bad_request(fmt::format("beam: expected at most {}.", Limits::kMostBeam));
+  }
+  if (search.max_length > Limits::kMostLength) {
+    throw bad_request(fmt::format("max_length: expected at most {}.", Limits::kMostLength));
+  }
+  try {
+    check_options(search);
+  } catch (const Error& error) {
+    throw bad_request(error.what());
+  }
+}
+
+AttentionRecord whole_record(const Hosted& model, const std::string& source, const Hypothesis& hypothesis,
+                             const std::string& search) {
+  AttentionRecord record = model.translator().record(source, hypothesis);
+  record.search = search;
+  return record;
+}
+
+Json tree_json(const SearchTree& tree, const Vocabulary& target) {
+  Json nodes = Json::array();
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    const SearchTree::Node& n = tree.nodes[i];
+    nodes.push_back({{"id", i},
+                     {"parent", n.parent < 0 ? Json() : Json(n.parent)},
+                     {"text", n.parent < 0 ? "<s>" : word_text(n.word, target)},
+                     {"log_probability", n.log_prob},
+                     {"total", n.total},
+                     {"step", n.step},
+                     {"kept", n.kept},
+                     {"ended", n.ended}});
+  }
+  return {{"nodes", std::move(nodes)}};
+}
+
+Json alternatives_json(const std::vector<RecordStep::Alternative>& alternatives) {
+  Json list = Json::array();
+  for (const RecordStep::Alternative& a : alternatives) {
+    list.push_back({{"text", a.text}, {"log_probability", a.log_probability}});
+  }
+  return list;
+}
+
+Json token_json(const RecordToken& token) {
+  Json json{{"text", token.text}, {"begin", token.begin}, {"end", token.end}, {"starts_word", token.starts_word}};
+  if (token.mark) json["mark"] = true;
+  return json;
+}
+
+// An object's text with one more member.
+std::string with_member(std::string object, std::string_view name, const std::string& value) {
+  object.pop_back();
+  return fmt::format("{}{}\"{}\":{}}}", object, object.size() > 1 ? "," : "", name, value);
+}
+
+}  // namespace
+
+// ---- reading
+
+Members::Members(const std::string& body) {
+  try {
+    json_ = Json::parse(body);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw bad_request(fmt::format("The body is not JSON in UTF-8: byte {}.", error.byte));
+  }
+  if (!json_.is_object()) throw bad_request(fmt::format("Expected a JSON object, got {}.", kind_of(json_)));
+}
+
+const Json* Members::find(std::string_view name) {
+  known_.emplace_back(name);
+  const auto found = json_.find(std::string(name));
+  return found == json_.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string Members::text(std::string_view name, std::string_view otherwise) {
+  const Json* json = find(name);
+  if (json == nullptr) return std::string(otherwise);
+  if (!json->is_string()) throw expected(name, "a text", *json);
+  return *json;
+}
+
+bool Members::flag(std::string_view name) {
+  const Json* json = find(name);
+  if (json != nullptr && !json->is_boolean()) throw expected(name, "true or false", *json);
+  return json != nullptr && json->get<bool>();
+}
+
+int64_t Members::count(std::string_view name, int64_t otherwise, int64_t most) {
+  const Json* json = find(name);
+  if (json == nullptr) return otherwise;
+  if (!json->is_number_integer()) throw expected(name, "a whole number", *json);
+  const auto value = json->get<int64_t>();
+  if (value < 0 || value > most) {
+    throw bad_request(fmt::format("{}: expected a whole number from 0 to {}, got {}.", name, most, json->dump()));
+  }
+  return value;
+}
+
+std::vector<std::string> Members::texts(std::string_view name, bool* is_list) {
+  const Json* json = find(name);
+  if (json == nullptr) throw bad_request(fmt::format("{}: expected a text, got nothing.", name));
+  if (is_list != nullptr) *is_list = json->is_array();
+  if (json->is_string()) return {*json};
+  if (!json->is_array()) throw expected(name, "a text or a list of texts", *json);
+  std::vector<std::string> texts;
+  for (const Json& one : *json) {
+    if (!one.is_string()) throw expected(name, "a list of texts alone", one);
+    texts.push_back(one);
+  }
+  return texts;
+}
+
+void Members::read(SearchOptions& search) {
+  Fields fields = fields_of(search);
+  for (const Field& field : fields.list()) {
+    const Json* json = find(field.key());
+    if (json == nullptr) continue;
+    try {
+      fields.find(field.key()).set(value_of(field.key(), *json));
+    } catch (const Error& error) {
+      throw bad_request(error.what());
+    }
+  }
+  // The defaults give way to what was asked for.
+  if (find("beam") == nullptr) search.beam = search.sample ? 1 : std::max(search.beam, search.nbest);
+  check_search(search);
+}
+
+void Members::finish() const {
+  for (const auto& [name, value] : json_.items()) {
+    if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+    const std::string nearest = nearest_spelling(name, known_);
+    throw bad_request(fmt::format("\"{}\" is not known here{}", name,
+                                  nearest.empty() ? std::string(".") : fmt::format("; \"{}\" is.", nearest)));
+  }
+}
+
+std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const Hosted& model, const SearchOptions& search,
+                               const Limits& limits) {
+  check_texts(texts, limits);
+  auto job = std::make_shared<Job>();
+  job->sources = std::move(texts);
+  job->search = search;
+  count_tokens(*job, model);
+  return job;
+}
+
+std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const SearchOptions& defaults,
+                                   const Limits& limits, Wanted& wanted) {
+  SearchOptions search = defaults;
+  members.read(search);
+  wanted.attention = members.flag("attention") || wanted.attention;
+  wanted.stream = members.flag("stream");
+  const bool tree = members.flag("tree");
+  search.keep_weights = wanted.attention;
+  search.alternatives =
+      members.count("alternatives", wanted.attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
+  search.edits = read_edits(members, model.translator().model().config.model);
+  const ForcedBegin begin = read_begin(members, model);
+  const auto job = plain_job(members.texts("text", &wanted.is_list), model, search, limits);
+  if (!begin.empty()) {
+    job->search.begins.assign(job->sources.size(), begin);
+    check_search(job->search);
+    const int64_t most = model.translator().most_target();
+    if (most > 0 && std::ssize(begin) >= most) {
+      throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", most, begin.size()));
+    }
+  }
+  if (wanted.stream && job->sources.size() != 1) throw bad_request("stream: expected one text.");
+  if (!search.edits.empty() && job->sources.size() != 1) throw bad_request("edits: expected one text.");
+  // Random numbers depend on a sentence's place in its batch, and edits are for all of a batch.
+  job->alone = search.sample || !search.edits.empty();
+  job->wants_steps = wanted.stream;
+  job->wants_tree = tree;
+  return job;
+}
+
+std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool keep_weights) {
+  auto job = std::make_shared<Job>();
+  job->sources = {members.text("text")};
+  job->targets = {members.text("target")};
+  if (job->sources[0].empty()) throw bad_request("text: expected a text.");
+  check_texts({job->sources[0], job->targets[0]}, limits);
+  job->score.keep_weights = keep_weights;
+  job->score.alternatives = members.count("alternatives", 5, Limits::kMostAlternatives);
+  job->score.edits = read_edits(members, model.translator().model().config.model);
+  job->alone = !job->score.edits.empty();
+  count_tokens(*job, model);
+  const Translator& translator = model.translator();
+  const int64_t source = model.source_tokens(job->sources[0]), most_source = translator.most_source();
+  if (source == 0) throw bad_request("text: expected a text with words.");
+  if (source > most_source) {
+    throw too_large(fmt::format("text: expected at most {} tokens, got {}.", most_source, source));
+  }
+  const int64_t target = std::ssize(translator.model().target->encode(job->targets[0])) + 1;
+  const int64_t most = translator.most_target() > 0 ? translator.most_target() : Limits::kMostLength;
+  if (target > most) throw too_large(fmt::format("target: expected at most {} tokens, got {}.", most - 1, target - 1));
+  job->tokens += target;
+  return job;
+}
+
+// ---- writing
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string translation_json(const Hosted& model, const Job& job, size_t i, bool attention) {
+  const Translation& translation = job.translations[i];
+  std::string candidates;
+  for (size_t n = 0; n < translation.candidates.size(); ++n) {
+    const Translation::Candidate& c = translation.candidates[n];
+    std::string json = dump({{"text", c.text},
+                             {"score", c.hypothesis.score},
+                             {"log_probability", c.hypothesis.log_probability},
+                             {"ended", c.hypothesis.ended}});
+    if (attention) {
+      AttentionRecord record = whole_record(model, job.sources[i], c.hypothesis, search_name(job.search));
+      record.line = static_cast<int64_t>(i) + 1;
+      record.rank = static_cast<int64_t>(n) + 1;
+      json = with_member(std::move(json), "record", to_json(record));
+    }
+    candidates += (n > 0 ? "," : "") + json;
+  }
+  std::string json = with_member(dump({{"text", translation.text()}}), "candidates", "[" + candidates + "]");
+  json = with_member(std::move(json), "cut", translation.cut ? "true" : "false");
+  json = with_member(std::move(json), "source_tokens", std::to_string(translation.source_tokens));
+  if (job.wants_tree && !job.trees[i].nodes.empty()) {
+    json = with_member(std::move(json), "tree", dump(tree_json(job.trees[i], *model.translator().model().target)));
+  }
+  return json;
+}
+
+std::string translations_json(const Hosted& model, const Job& job, bool attention, double milliseconds) {
+  std::string list;
+  for (size_t i = 0; i < job.translations.size(); ++i) {
+    list += (i > 0 ? "," : "") + translation_json(model, job, i, attention);
+  }
+  std::string json = with_member("{}", "translations", "[" + list + "]");
+  json = with_member(std::move(json), "model", dump(model.name()));
+  return with_member(std::move(json), "milliseconds", fmt::format("{:.2f}", milliseconds));
+}
+
+std::string record_json(const Hosted& model, const Job& job) {
+  const bool forced = !job.targets.empty();
+  const Hypothesis& hypothesis = forced ? job.scores[0] : job.translations[0].candidates[0].hypothesis;
+  AttentionRecord record = whole_record(model, job.sources[0], hypothesis, forced ? "forced" : search_name(job.search));
+  record.line = 1;
+  return with_member("{}", "record", to_json(record));
+}
+
+std::string score_json(const Hosted& model, const Job& job) {
+  const AttentionRecord record = whole_record(model, job.sources[0], job.scores[0], "forced");
+  Json tokens = Json::array();
+  for (size_t t = 0; t < record.target.size(); ++t) {
+    Json token = token_json(record.target[t]);
+    token["log_probability"] = record.steps[t].log_probability;
+    token["alternatives"] = alternatives_json(record.steps[t].alternatives);
+    tokens.push_back(std::move(token));
+  }
+  const double mean = record.log_probability / static_cast<double>(std::max<size_t>(1, tokens.size()));
+  return dump(
+      {{"log_probability", record.log_probability}, {"perplexity", std::exp(-mean)}, {"tokens", std::move(tokens)}});
+}
+
+Json source_json(const Hosted& model, const std::string& text) {
+  Json tokens = Json::array();
+  for (const RecordToken& token : model.translator().record(text, Hypothesis{}).source) {
+    tokens.push_back(token_json(token));
+  }
+  return {{"text", text}, {"tokens", std::move(tokens)}};
+}
+
+Json step_json(const RecordedStep& step, bool attention) {
+  const RecordToken& token = step.tokens.back();
+  Json json = token_json(token);
+  json["step"] = step.tokens.size() - 1;
+  json["log_probability"] = step.step.log_probability;
+  json["alternatives"] = alternatives_json(step.step.alternatives);
+  if (!attention) return json;
+  Json rows = Json::object();
+  for (const RecordedAttention& a : step.attentions) {
+    Json& list = rows[a.kind] = Json::array();
+    for (int64_t i = 0; i < a.layers * a.heads; ++i) {
+      Json row = Json::array();
+      for (int64_t s = 0; s < a.columns; ++s) {
+        const float weight = a.weights[static_cast<size_t>(i * a.columns + s)];
+        row.push_back(std::isnan(weight) ? Json() : Json(weight));
+      }
+      list.push_back(std::move(row));
+    }
+  }
+  json["attention"] = std::move(rows);
+  return json;
+}
+
+}  // namespace fovea::app

@@ -1,0 +1,62 @@
+// JSON into jobs, and what came of them into JSON.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "fovea/serve/call.h"
+#include "fovea/serve/hosted.h"
+#include "fovea/serve/job.h"
+
+namespace fovea::app {
+
+// What a request may ask for at most.
+struct Limits {
+  int64_t max_text = 20'000;  // characters of all texts together
+  static constexpr int64_t kMostBeam = 64, kMostAlternatives = 100, kMostLength = 4096, kMostTexts = 1024;
+};
+
+// The members of a JSON object. What was not asked for when it is finished is an error.
+class Members {
+ public:
+  explicit Members(const std::string& body);
+
+  // Null counts as absent.
+  const Json* find(std::string_view name);
+  std::string text(std::string_view name, std::string_view otherwise = {});
+  bool flag(std::string_view name);
+  int64_t count(std::string_view name, int64_t otherwise, int64_t most);
+  // One text or a list of them; ApiError when absent.
+  std::vector<std::string> texts(std::string_view name, bool* is_list = nullptr);
+  // Every setting that is there, and its limits.
+  void read(SearchOptions& search);
+  void finish() const;
+
+ private:
+  Json json_;
+  std::vector<std::string> known_;
+};
+
+// One of the settings of a translation, a look or a score that are no setting of the search.
+struct Wanted {
+  bool attention = false, stream = false, is_list = false;
+};
+
+// POST /v1/translate; with `look`, /v1/attention.
+std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const SearchOptions& defaults,
+                                   const Limits& limits, Wanted& wanted);
+std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool keep_weights);
+// Of plain texts, with everything else as by default.
+std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const Hosted& model, const SearchOptions& search,
+                               const Limits& limits);
+
+std::string dump(const Json& json);
+std::string translation_json(const Hosted& model, const Job& job, size_t i, bool attention);
+std::string translations_json(const Hosted& model, const Job& job, bool attention, double milliseconds);
+std::string record_json(const Hosted& model, const Job& job);
+std::string score_json(const Hosted& model, const Job& job);
+Json source_json(const Hosted& model, const std::string& text);
+Json step_json(const RecordedStep& step, bool attention);
+
+}  // namespace fovea::app

@@ -1,0 +1,319 @@
+// What a model would have said: targets that must begin with given words, rows of attention replaced, heads switched
+// off; and looking on while a search runs.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "decode/scenes.h"
+
+namespace fovea {
+namespace {
+
+constexpr int64_t kWords = 12;
+
+SearchOptions short_search() { return {.max_length = 9, .alternatives = 3, .keep_weights = true}; }
+
+bool attends(const ModelConfig& config) { return config.architecture != "rnn-seq2seq"; }
+
+ParallelCorpus one_source() {
+  ParallelCorpus corpus;
+  corpus.source.append(std::vector<int32_t>{5, 9, 4, 7, 6});
+  return corpus;
+}
+
+const HypothesisWeights& cross_of(const Hypothesis& h, int64_t layer = 0) {
+  for (const HypothesisWeights& w : h.weights) {
+    if (w.kind == TakenWeights::Kind::kCross && w.layer == layer) return w;
+  }
+  throw std::runtime_error("no cross attention");
+}
+
+void expect_same(const std::vector<Hypothesis>& a, const std::vector<Hypothesis>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].words, b[i].words);
+    EXPECT_EQ(a[i].log_probs, b[i].log_probs);
+    EXPECT_EQ(a[i].score, b[i].score);
+  }
+}
+
+TEST(ForcedBegin, WordsComeFirstAndTheRestFollowsFromThem) {
+  for (const auto& setup : setups()) {
+    SCOPED_TRACE(setup.name);
+    const SmallModel small(setup.config, kWords, 3);
+    const ParallelCorpus sources = some_sources(kWords);
+    for (const int64_t beam : {1, 3}) {
+      SearchOptions options{.beam = beam, .nbest = beam, .max_length = 9};
+      options.begins.resize(static_cast<size_t>(sources.size()));
+      for (size_t i = 0; i < options.begins.size(); ++i) {
+        for (size_t t = 0; t < i % 4; ++t) options.begins[i].push_back({static_cast<int32_t>(4 + (i * 3 + t) % 8)});
+      }
+      const auto found = find_with(small, sources, options);
+      for (size_t i = 0; i < found.size(); ++i) {
+        for (const Hypothesis& h : found[i]) {
+          const ForcedBegin& begin = options.begins[i];
+          ASSERT_GE(h.words.size(), begin.size());
+          for (size_t t = 0; t < begin.size(); ++t) EXPECT_EQ(h.words[t], begin[t][0]);
+          // Each word has the probability that it has after the words before it.
+          const std::vector<double> next = next_log_probs(small, sources, static_cast<int64_t>(i),
+                                                          {h.words.begin(), h.words.begin() + std::ssize(begin)});
+          const int32_t word = h.words.size() > begin.size() ? h.words[begin.size()] : kEnd;
+          if (h.log_probs.size() > begin.size()) {
+            EXPECT_NEAR(next[static_cast<size_t>(word)], h.log_probs[begin.size()], 1e-4);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ForcedBegin, OfSeveralTheLikeliestAndNothingForcedIsNothingChanged) {
+  const SmallModel small(small_config("bahdanau"), kWords, 3);
+  const ParallelCorpus sources = one_source();
+  const std::vector<double> next = next_log_probs(small, sources, 0, {});
+  const int32_t likelier = next[5] > next[8] ? 5 : 8;
+  SearchOptions options{.beam = 2, .max_length = 9};
+  const auto plain = find_with(small, sources, options);
+  options.begins = {{{5, 8}}};
+  EXPECT_EQ(find_with(small, sources, options)[0][0].words[0], likelier);
+  options.begins = {{}};
+  expect_same(find_with(small, sources, options)[0], plain[0]);
+  // A search that is made to begin as it would have begun goes on as it would have gone on.
+  SearchOptions greedy{.max_length = 9};
+  const Hypothesis free = find_with(small, sources, greedy)[0][0];
+  for (size_t t = 0; t < free.words.size(); ++t) {
+    ForcedBegin begin;
+    for (size_t i = 0; i <= t; ++i) begin.push_back({free.words[i]});
+    greedy.begins = {begin};
+    EXPECT_EQ(find_with(small, sources, greedy)[0][0].words, free.words);
+  }
+  greedy.begins = {ForcedBegin(9, {4})};
+  EXPECT_THROW(find_with(small, sources, greedy), Error);
+}
+
+TEST(AttentionEdits, AReplacedRowIsWhatIsLookedAt) {
+  for (const auto& setup : setups()) {
+    if (!attends(setup.config)) continue;
+    SCOPED_TRACE(setup.name);
+    const SmallModel small(setup.config, kWords, 3);
+    const ParallelCorpus sources = one_source();
+    for (const int64_t beam : {1, 2}) {
+      SearchOptions options = short_search();
+      options.beam = beam;
+      options.min_length = 4;
+      const Hypothesis plain = find_with(small, sources, options)[0][0];
+      const std::vector<float> given = {0.5f, 0, 0, 0.25f, 0, 0.25f};
+      options.edits = {{.edit = {.row = 1, .weights = given}}};
+      const Hypothesis edited = find_with(small, sources, options)[0][0];
+      for (const HypothesisWeights& w : edited.weights) {
+        if (w.kind != TakenWeights::Kind::kCross) continue;
+        for (int64_t h = 0; h < w.heads; ++h) {
+          const float* row = w.weights.data() + (h * w.rows + 1) * w.columns;
+          EXPECT_EQ(std::vector<float>(row, row + w.columns), given);
+        }
+      }
+      if (beam > 1) continue;
+      // What came before is as it was; what came of it is not.
+      EXPECT_NEAR(edited.log_probs[0], plain.log_probs[0], 1e-5);
+      EXPECT_NE(edited.log_probs[1], plain.log_probs[1]);
+    }
+  }
+}
+
+// A row that is replaced by itself changes nothing but roundings, and forced targets take edits as decoding does.
+TEST(AttentionEdits, ItsOwnRowChangesNothingAndForcedIsAsDecoded) {
+  for (const auto& setup : setups()) {
+    if (!attends(setup.config)) continue;
+    SCOPED_TRACE(setup.name);
+    const SmallModel small(setup.config, kWords, 3);
+    const ParallelCorpus sources = one_source();
+    SearchOptions options = short_search();
+    options.min_length = 4;
+    const Hypothesis plain = find_with(small, sources, options)[0][0];
+    const HypothesisWeights& w = cross_of(plain);
+    const auto row = w.weights.begin() + 2 * w.columns;
+    options.edits = {{.layer = 0, .edit = {.head = 0, .row = 2, .weights = {row, row + w.columns}}}};
+    const Hypothesis same = find_with(small, sources, options)[0][0];
+    EXPECT_EQ(same.words, plain.words);
+    EXPECT_NEAR(same.log_probability, plain.log_probability, 1e-4);
+
+    options.edits = {{.edit = {.row = 1, .weights = {0, 1, 0, 0, 0, 0}}}, {.edit = {.row = 2, .off = true}}};
+    const Hypothesis decoded = find_with(small, sources, options)[0][0];
+    ParallelCorpus pair = sources;
+    pair.target.append(decoded.words);
+    const Model* const models[] = {small.model.get()};
+    const Hypothesis forced =
+        score(models, pair, batches_of(1), {.keep_weights = true, .edits = options.edits}, Device::cpu()).front();
+    for (size_t t = 0; t < decoded.words.size(); ++t) EXPECT_NEAR(forced.log_probs[t], decoded.log_probs[t], 1e-4);
+  }
+}
+
+TEST(AttentionEdits, TheContextIsTheGivenMixture) {
+  for (const int64_t heads : {1, 2}) {
+    AttentionConfig config;
+    config.score = "scaled-dot";
+    config.heads = heads;
+    Parameters p(Device::cpu());
+    const Attention attention(p, "a", config, 4, 4);
+    p.allocate(7);
+    std::vector<float> states;
+    Random random(3);
+    for (int i = 0; i < 3 * 4; ++i) states.push_back(static_cast<float>(random.uniform(-1, 1)));
+    const Memory memory = attention.remember(Var(from_host(states, {3, 1, 4}, Device::cpu())));
+    const Var query(
+        from_host(std::vector<float>{0.1f, 0.2f, 0.3f, 0.4f, 0.4f, 0.3f, 0.2f, 0.1f}, {2, 1, 4}, Device::cpu()));
+    const auto context = [&](const std::vector<float>& weights) {
+      const std::vector<AttentionEdit> edits = {{.row = 1, .weights = weights}};
+      const AttentionResult result = attention(memory, {.query = query, .keep_weights = true, .edits = edits});
+      EXPECT_EQ(result.weights.dim(2), 2);
+      return to_host<float>(result.context.value());
+    };
+    const std::vector<float> first = context({1, 0, 0}), third = context({0, 0, 1}), both = context({0.25f, 0, 0.75f});
+    const std::vector<float> plain = to_host<float>(attention(memory, {.query = query}).context.value());
+    for (size_t i = 4; i < 8; ++i) {
+      EXPECT_NEAR(both[i], 0.25f * first[i] + 0.75f * third[i], 1e-5);
+      EXPECT_NEAR(both[i - 4], plain[i - 4], 1e-5);  // the other row
+      if (heads == 1) {
+        EXPECT_EQ(first[i], states[i - 4]);
+      }
+    }
+    const std::vector<AttentionEdit> off = {{.off = true}};
+    if (heads == 1) {
+      for (const float x : to_host<float>(attention(memory, {.query = query, .edits = off}).context.value())) {
+        EXPECT_EQ(x, 0.0f);
+      }
+    }
+  }
+}
+
+TEST(AttentionEdits, AHeadThatIsOffBringsNothing) {
+  for (const auto& setup : setups()) {
+    if (!attends(setup.config)) continue;
+    SCOPED_TRACE(setup.name);
+    const SmallModel small(setup.config, kWords, 3);
+    const ParallelCorpus sources = one_source();
+    SearchOptions options = short_search();
+    const Hypothesis plain = find_with(small, sources, options)[0][0];
+    using Kind = TakenWeights::Kind;
+    for (const Kind kind : {Kind::kCross, Kind::kEncoderSelf, Kind::kDecoderSelf}) {
+      if (kind != Kind::kCross && setup.config.architecture != "transformer") continue;
+      const int64_t heads = kind == Kind::kCross ? setup.config.attention.heads : setup.config.self_attention.heads;
+      options.edits = {{.kind = kind, .layer = 0, .edit = {.head = heads - 1, .off = true}}};
+      const Hypothesis edited = find_with(small, sources, options)[0][0];
+      EXPECT_NE(edited.log_probs, plain.log_probs);
+      for (const HypothesisWeights& w : edited.weights) {
+        const int64_t size = w.rows * w.columns;
+        for (int64_t h = 0; h < w.heads; ++h) {
+          double sum = 0;
+          for (int64_t i = 0; i < size; ++i) sum += static_cast<double>(w.weights[static_cast<size_t>(h * size + i)]);
+          EXPECT_EQ(sum == 0, w.kind == kind && w.layer == 0 && h == heads - 1);
+        }
+      }
+    }
+    options.edits = {{.edit = {.head = 7, .off = true}}};
+    EXPECT_THROW(find_with(small, sources, options), Error);
+    options.edits = {{.edit = {.row = 0, .weights = {1, 0}}}};
+    EXPECT_THROW(find_with(small, sources, options), Error);
+  }
+}
+
+class Recorder : public SearchWatcher {
+ public:
+  bool goes_on(int64_t sentence) override { return sentence != stopped || steps[sentence].size() < 2; }
+  bool wants_steps(int64_t) override { return true; }
+  void step(int64_t sentence, const SearchStep& s) override { steps[sentence].push_back(s); }
+  bool wants_tree(int64_t) override { return true; }
+  void tree(int64_t sentence, const SearchTree& t) override { trees[sentence] = t; }
+
+  int64_t stopped = -1;
+  std::map<int64_t, std::vector<SearchStep>> steps;
+  std::map<int64_t, SearchTree> trees;
+};
+
+TEST(Watcher, SeesWhatComesOutStepByStep) {
+  for (const auto& setup : setups()) {
+    SCOPED_TRACE(setup.name);
+    const SmallModel small(setup.config, kWords, 3);
+    const ParallelCorpus sources = some_sources(kWords);
+    for (const int64_t beam : {1, 3}) {
+      SearchOptions options = short_search();
+      options.beam = options.nbest = beam;
+      const auto alone = find_with(small, sources, options);
+      Recorder recorder;
+      options.watcher = &recorder;
+      const auto found = find_with(small, sources, options);
+      for (size_t i = 0; i < found.size(); ++i) {
+        expect_same(found[i], alone[i]);
+        const Hypothesis& best = found[i][0];
+        const std::vector<SearchStep>& steps = recorder.steps[static_cast<int64_t>(i)];
+        std::vector<int32_t> words = best.words;
+        if (best.ended) words.push_back(kEnd);
+        EXPECT_EQ(steps.back().words, words);
+        for (const HypothesisWeights& w : best.weights) {
+          if (w.kind == TakenWeights::Kind::kEncoderSelf) continue;
+          for (const HypothesisWeights& last : steps.back().weights) {
+            if (last.kind != w.kind || last.layer != w.layer) continue;
+            EXPECT_EQ(last.first_row, w.rows - 1);
+            for (int64_t s = 0; s < last.columns; ++s) {
+              EXPECT_EQ(last.weights[static_cast<size_t>(s)],
+                        w.weights[static_cast<size_t>((w.rows - 1) * w.columns + s)]);
+            }
+          }
+        }
+        if (beam > 1) continue;
+        ASSERT_EQ(steps.size(), words.size());
+        for (size_t t = 0; t < steps.size(); ++t) {
+          EXPECT_EQ(steps[t].words.back(), words[t]);
+          EXPECT_EQ(steps[t].log_prob, best.log_probs[t]);
+          EXPECT_EQ(steps[t].alternatives, best.alternatives[t]);
+        }
+      }
+    }
+  }
+}
+
+TEST(Watcher, GetsTheTreeWithTheWayToEveryHypothesis) {
+  const SmallModel small(small_config("luong"), kWords, 3);
+  SearchOptions options{.beam = 3, .nbest = 2, .max_length = 9};
+  Recorder recorder;
+  options.watcher = &recorder;
+  const auto found = find_with(small, some_sources(kWords), options);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const std::vector<SearchTree::Node>& nodes = recorder.trees[static_cast<int64_t>(i)].nodes;
+    EXPECT_EQ(nodes[0].parent, -1);
+    EXPECT_EQ(nodes[0].word, kBegin);
+    size_t kept = 0;
+    for (size_t n = 1; n < nodes.size(); ++n) {
+      const SearchTree::Node& parent = nodes[static_cast<size_t>(nodes[n].parent)];
+      EXPECT_EQ(nodes[n].step, parent.step + 1);
+      EXPECT_NEAR(nodes[n].total, parent.total + static_cast<double>(nodes[n].log_prob), 1e-9);
+      EXPECT_TRUE(!nodes[n].kept || parent.kept);
+      kept += nodes[n].kept ? 1 : 0;
+    }
+    EXPECT_GE(kept, found[i][0].log_probs.size());
+    EXPECT_LE(kept, found[i][0].log_probs.size() + found[i].back().log_probs.size());
+  }
+}
+
+TEST(Watcher, MayStopASentenceAndNoOther) {
+  const SmallModel small(small_config("bahdanau"), kWords, 3, -5.0f);
+  const ParallelCorpus sources = some_sources(kWords);
+  SearchOptions options{.max_length = 9};
+  const auto alone = find_with(small, sources, options);
+  Recorder recorder;
+  recorder.stopped = 4;
+  options.watcher = &recorder;
+  const auto found = find_with(small, sources, options);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (i == 4) {
+      EXPECT_EQ(found[i][0].words.size(), 2u);
+      EXPECT_FALSE(found[i][0].ended);
+    } else {
+      expect_same(found[i], alone[i]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fovea

@@ -1,0 +1,477 @@
+// fovea serve as its clients meet it.
+#include <gtest/gtest.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): SIGTERM
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "app/app.h"
+#include "base/files.h"
+#include "serve/server.h"
+
+namespace fovea {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// Two small models and a server that all tests may use.
+class Serve : public App {
+ protected:
+  static void SetUpTestSuite() {
+    App::SetUpTestSuite();
+    const Outcome trained =
+        fovea_command({"train", recipe(), "--set", "folder=" + transformer(), "--set", "model.architecture=transformer",
+                       "--set", "model.attention.score=scaled-dot", "--set", "model.attention.heads=2", "--set",
+                       "model.self_attention.heads=2"});
+    ASSERT_EQ(trained.status, 0) << trained.err;
+    write_file_atomically(transformer() + "/about.json",
+                          R"({"source_language": "en", "target_language": "de", "examples": ["a b"]})");
+    server = new Server({"-m", model(), transformer(), "--precision", "f32", "--log", "json"});
+    document = new Json(server->get("/openapi.json").json());
+  }
+  static void TearDownTestSuite() {
+    delete document;
+    delete server;
+    App::TearDownTestSuite();
+  }
+  static std::string transformer() { return folder->file("transformer"); }
+
+  static std::string error_code(const Reply& reply) { return reply.json()["error"]["code"]; }
+  // The answer, held against what the document says of it.
+  static Json checked(const std::string& path, const Reply& reply) {
+    EXPECT_EQ(reply.status, 200) << path << ": " << reply.body;
+    const Json& operations = (*document)["paths"].at(path);
+    const Json& answers = (operations.contains("post") ? operations["post"] : operations["get"])["responses"];
+    const Json& schema = answers["200"]["content"]["application/json"]["schema"];
+    const Json json = reply.json();
+    EXPECT_EQ(mismatch(*document, schema, json), "") << path;
+    return json;
+  }
+  static Json ask(const std::string& path, const Json& body) {
+    const Json& operation = (*document)["paths"].at(path)["post"];
+    const Json& schema = operation["requestBody"]["content"]["application/json"]["schema"];
+    EXPECT_EQ(mismatch(*document, schema, body), "") << "the request";
+    return checked(path, server->post(path, body));
+  }
+  // A request that keeps a model busy for seconds.
+  static Json slow_request() {
+    return {{"text", std::vector<std::string>(400, "a b c d")},
+            {"min_length", 4000},
+            {"max_length", 4001},
+            {"max_ratio", 0}};
+  }
+
+  static inline Server* server = nullptr;
+  static inline Json* document = nullptr;
+};
+
+struct Event {
+  std::string name;
+  Json data;
+};
+
+std::vector<Event> events_of(const std::string& text) {
+  std::vector<Event> events;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find("\n\n", at);
+    const std::string block = text.substr(at, end - at);
+    at = end == std::string::npos ? text.size() : end + 2;
+    if (!block.starts_with("event: ")) continue;
+    const size_t line = block.find("\ndata: ");
+    events.push_back({block.substr(7, line - 7), Json::parse(block.substr(line + 7))});
+  }
+  return events;
+}
+
+// ---- what there is
+
+TEST_F(Serve, AnswersAsItsDocumentSays) {
+  checked("/health", server->get("/health"));
+  checked("/openapi.json", server->get("/openapi.json"));
+  checked("/v1/mechanisms", server->get("/v1/mechanisms"));
+  checked("/frontend/settings", server->get("/frontend/settings"));
+  const Json models = checked("/v1/models", server->get("/v1/models"))["models"];
+  ASSERT_EQ(models.size(), 2u);
+  EXPECT_EQ(models[0]["name"], "model");
+  EXPECT_EQ(models[0]["architecture"], "luong");
+  EXPECT_EQ(models[0]["source_language"], nullptr);
+  EXPECT_GE(models[0]["examples"].size(), 1u);
+  EXPECT_EQ(models[1]["name"], "transformer");
+  EXPECT_EQ(models[1]["target_language"], "de");
+  EXPECT_EQ(models[1]["attentions"].size(), 3u);
+  EXPECT_EQ(Json::parse(fovea_command({"mechanisms", "--json"}).out), server->get("/v1/mechanisms").json());
+  EXPECT_NE(server->get("/metrics").body.find("# TYPE fovea_requests_total counter"), std::string::npos);
+  const Reply page = server->get("/");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_TRUE(page.header("content-type").starts_with("text/html"));
+  EXPECT_TRUE(page.header("content-security-policy").starts_with("default-src 'none'; script-src 'self'"));
+}
+
+TEST_F(Serve, TranslatesAsTheProgramDoes) {
+  for (const std::string& folder : {model(), transformer()}) {
+    const std::string name = folder == model() ? "model" : "transformer";
+    const Outcome said = fovea_command({"translate", "-m", folder, "--precision", "f32", "--json", "--beam", "3",
+                                        "--nbest", "2", "--max-length", "12"},
+                                       "a b c\n\nd e\n");
+    const Json answer =
+        ask("/v1/translate",
+            {{"text", {"a b c", "", "d e"}}, {"model", name}, {"beam", 3}, {"nbest", 2}, {"max_length", 12}});
+    EXPECT_EQ(answer["model"], name);
+    size_t at = 0;
+    for (const Json& t : answer["translations"]) {
+      const size_t end = said.out.find('\n', at);
+      const Json line = Json::parse(said.out.substr(at, end - at));
+      at = end + 1;
+      EXPECT_EQ(t["text"], line["translation"]);
+      EXPECT_EQ(t["candidates"].size(), line["candidates"].size());
+      EXPECT_NEAR(t["candidates"][0]["score"].get<double>(), line["candidates"][0]["score"].get<double>(), 1e-4);
+    }
+  }
+  const Json sampled{{"text", "a b c"}, {"sample", true}, {"seed", 7}, {"temperature", 2.0}, {"max_length", 20}};
+  EXPECT_EQ(ask("/v1/translate", sampled)["translations"], ask("/v1/translate", sampled)["translations"]);
+}
+
+TEST_F(Serve, BringsRecordsTreesAndScores) {
+  for (const char* name : {"model", "transformer"}) {
+    const Json answer = ask("/v1/translate", {{"text", "a b c"},
+                                              {"model", name},
+                                              {"beam", 3},
+                                              {"nbest", 2},
+                                              {"max_length", 8},
+                                              {"attention", true},
+                                              {"alternatives", 4},
+                                              {"tree", true}});
+    const Json& translation = answer["translations"][0];
+    const Json& record = translation["candidates"][0]["record"];
+    EXPECT_EQ(record["search"], "beam 3");
+    EXPECT_EQ(record["source"]["tokens"].size(), 4u);
+    EXPECT_EQ(record["steps"][0]["alternatives"].size(), 4u);
+    EXPECT_EQ(record["attentions"].size(), std::string(name) == "model" ? 1u : 3u);
+    const Json& nodes = translation["tree"]["nodes"];
+    EXPECT_GT(nodes.size(), record["steps"].size());
+    EXPECT_EQ(nodes[0]["text"], "<s>");
+    for (size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(nodes[i]["id"], i);
+
+    const std::string target = translation["text"];
+    const Json scored = ask("/v1/score", {{"text", "a b c"}, {"target", "b a"}, {"model", name}});
+    EXPECT_EQ(scored["tokens"].size(), 3u);
+    EXPECT_EQ(scored["tokens"][0]["text"], "b");
+    const Json forced = ask("/v1/attention", {{"text", "a b c"}, {"target", "b a"}, {"model", name}})["record"];
+    EXPECT_EQ(forced["search"], "forced");
+    EXPECT_EQ(forced["target"]["text"], "b a");
+    EXPECT_NEAR(forced["log_probability"].get<double>(), scored["log_probability"].get<double>(), 1e-5);
+    EXPECT_EQ(ask("/v1/attention", {{"text", "a b"}, {"model", name}, {"max_length", 5}})["record"]["search"],
+              "greedy");
+  }
+}
+
+TEST_F(Serve, StreamsTokensAndWhatTheyLookAt) {
+  for (const char* name : {"model", "transformer"}) {
+    const Reply reply = server->post("/v1/translate", Json{{"text", "a b c"},
+                                                           {"model", name},
+                                                           {"stream", true},
+                                                           {"attention", true},
+                                                           {"min_length", 3},
+                                                           {"max_length", 9}});
+    EXPECT_EQ(reply.status, 200);
+    EXPECT_TRUE(reply.header("content-type").starts_with("text/event-stream"));
+    const std::vector<Event> events = events_of(reply.body);
+    ASSERT_GE(events.size(), 5u) << reply.body;
+    EXPECT_EQ(events.front().name, "start");
+    EXPECT_EQ(events.front().data["source"]["tokens"].size(), 4u);
+    EXPECT_EQ(events.back().name, "done");
+    const Json& schemas = (*document)["components"]["schemas"];
+    EXPECT_EQ(mismatch(*document, schemas["Translations"], events.back().data), "");
+    const Json& record = events.back().data["translations"][0]["candidates"][0]["record"];
+    ASSERT_EQ(events.size() - 2, record["steps"].size());
+    for (size_t t = 0; t < record["steps"].size(); ++t) {
+      const Event& event = events[t + 1];
+      EXPECT_EQ(event.name, "token");
+      EXPECT_EQ(event.data["step"], t);
+      EXPECT_EQ(event.data["text"], record["target"]["tokens"][t]["text"]);
+      EXPECT_EQ(event.data["begin"], record["target"]["tokens"][t]["begin"]);
+      EXPECT_EQ(event.data["alternatives"].size(), 5u);
+      const Json& rows = event.data["attention"]["cross"];
+      for (const Json& a : record["attentions"]) {
+        if (a["kind"] != "cross") continue;
+        size_t row = 0;
+        for (const Json& layer : a["weights"]) {
+          for (const Json& head : layer) {
+            for (size_t s = 0; s < 4; ++s) {
+              EXPECT_NEAR(rows[row][s].get<double>(), head[t][s].get<double>(), 1e-6);
+            }
+            ++row;
+          }
+        }
+        EXPECT_EQ(rows.size(), row);
+      }
+    }
+  }
+  // With a beam, what was said may be revised; the end is the best.
+  const Json beam{{"text", "a b c d e"}, {"stream", true}, {"beam", 4}, {"max_length", 9}};
+  const std::vector<Event> events = events_of(server->post("/v1/translate", beam).body);
+  EXPECT_EQ(events.back().name, "done");
+  // Refused before anything is streamed.
+  EXPECT_EQ(server->post("/v1/translate", Json{{"text", {"a", "b"}}, {"stream", true}}).status, 400);
+}
+
+TEST_F(Serve, AnswersWhatIf) {
+  for (const char* name : {"model", "transformer"}) {
+    Json request{{"text", "a b c"}, {"model", name}, {"max_length", 8}, {"min_length", 3}, {"attention", true}};
+    const Json plain = ask("/v1/translate", request)["translations"][0];
+    request["prefix"] = "d e";
+    request["next"] = "f";
+    const Json forced = ask("/v1/translate", request)["translations"][0];
+    EXPECT_TRUE(forced["text"].get<std::string>().starts_with("d e f")) << forced["text"];
+    request["prefix"] = {"d", "e"};
+    EXPECT_EQ(ask("/v1/translate", request)["translations"][0]["text"], forced["text"]);
+    request.erase("prefix");
+    request.erase("next");
+    request["edits"] = Json::array({{{"kind", "cross"}, {"row", 1}, {"weights", {1, 0, 0, 1}}}});
+    const Json edited = ask("/v1/translate", request)["translations"][0]["candidates"][0]["record"];
+    for (const Json& a : edited["attentions"]) {
+      if (a["kind"] == "cross") {
+        EXPECT_EQ(a["weights"][0][0][1], Json({0.5, 0.0, 0.0, 0.5}));
+      }
+    }
+    request["edits"] = Json::array({{{"kind", "cross"}, {"head", 1}, {"off", true}}});
+    const Json off = ask("/v1/translate", request)["translations"][0]["candidates"][0]["record"];
+    EXPECT_NE(off["steps"], plain["candidates"][0]["record"]["steps"]);
+    for (const Json& wrong :
+         {Json{{"kind", "cross"}, {"row", 1}, {"weights", {1, 2}}}, Json{{"kind", "cross"}, {"head", 9}, {"off", true}},
+          Json{{"kind", "sideways"}, {"off", true}}, Json{{"row", 1}, {"weights", {0, 0, 0, 0}}}, Json{{"row", 1}},
+          Json{{"row", 1}, {"weights", {-1, 2, 0, 0}}}}) {
+      request["edits"] = Json::array({wrong});
+      const Reply reply = server->post("/v1/translate", request);
+      EXPECT_EQ(reply.status, 400) << wrong << reply.body;
+    }
+  }
+}
+
+TEST_F(Serve, SpeaksLibreTranslate) {
+  const Json languages = checked("/languages", server->get("/languages"));
+  EXPECT_EQ(languages[0]["code"], "src");
+  EXPECT_EQ(languages[1]["code"], "en");
+  EXPECT_EQ(languages[1]["targets"], Json({"de"}));
+  const std::string english =
+      ask("/v1/translate", {{"text", "a b c"}, {"model", "transformer"}})["translations"][0]["text"];
+  const Json json = ask("/translate", {{"q", "a b c"}, {"source", "en"}, {"target", "de"}, {"format", "text"}});
+  EXPECT_EQ(json["translatedText"], english);
+  const Json several = ask("/translate", {{"q", {"a b c", "d"}}, {"source", "auto"}, {"target", "de"}});
+  EXPECT_EQ(several["translatedText"][0], english);
+  const Json more = ask("/translate", {{"q", "a b c"}, {"source", "en"}, {"target", "de"}, {"alternatives", 2}});
+  EXPECT_EQ(more["alternatives"].size(), 2u);
+  const std::vector<std::pair<std::string, std::string>> form = {{"Content-Type", "application/x-www-form-urlencoded"}};
+  EXPECT_EQ(server->post("/translate", "q=a+b%20c&source=en&target=de", form).json()["translatedText"], english);
+  const std::string multipart =
+      "--xx\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\na b c\r\n--xx\r\nContent-Disposition: form-data; "
+      "name=\"target\"\r\n\r\nde\r\n--xx--\r\n";
+  const Reply parts = server->post("/translate", multipart, {{"Content-Type", "multipart/form-data; boundary=xx"}});
+  EXPECT_EQ(parts.json()["translatedText"], english) << parts.body;
+  // Lines are translated one by one.
+  const std::string lines = ask("/translate", {{"q", "a b c\nd"}, {"target", "de"}})["translatedText"];
+  EXPECT_TRUE(lines.starts_with(english + "\n"));
+  for (const Json& wrong : {Json{{"q", "a"}, {"source", "fr"}, {"target", "de"}}, Json{{"target", "de"}},
+                            Json{{"q", "a"}, {"target", "de"}, {"format", "html"}}}) {
+    const Reply reply = server->post("/translate", wrong);
+    EXPECT_EQ(reply.status, 400);
+    EXPECT_TRUE(reply.json()["error"].is_string()) << reply.body;
+  }
+  EXPECT_EQ(server->post("/detect", "q=a", form).status, 501);
+}
+
+// ---- what goes wrong
+
+TEST_F(Serve, RefusesWhatItCannotRead) {
+  const auto refused = [&](const std::string& body, int status, const std::string& says) {
+    const Reply reply = server->post("/v1/translate", body);
+    EXPECT_EQ(reply.status, status) << body << reply.body;
+    const Json json = reply.json();
+    EXPECT_EQ(mismatch(*document, (*document)["components"]["schemas"]["Error"], json), "");
+    EXPECT_NE(json["error"]["message"].get<std::string>().find(says), std::string::npos) << reply.body;
+  };
+  refused("{\"text\": \"a", 400, "not JSON");
+  refused("", 400, "not JSON");
+  refused("[]", 400, "object");
+  refused("{}", 400, "text");
+  refused(R"({"text": 5})", 400, "text");
+  refused(R"({"text": []})", 400, "empty");
+  refused(R"({"text": ["a", 5]})", 400, "text");
+  refused("{\"text\": \"\xff\xfe\"}", 400, "UTF-8");
+  refused(R"({"text": "\ud800"})", 400, "JSON");
+  refused(R"({"text": "a", "model": "nowhere"})", 404, "nowhere");
+  refused(R"({"text": "a", "beam": "five"})", 400, "beam");
+  refused(R"({"text": "a", "beam": 0})", 400, "beam");
+  refused(R"({"text": "a", "beam": 100000})", 400, "beam");
+  refused(R"({"text": "a", "beam": 2, "nbest": 3})", 400, "nbest");
+  refused(R"({"text": "a", "temperature": 2})", 400, "sample");
+  refused(R"({"text": "a", "max_length": 1e9})", 400, "max_length");
+  refused(R"({"text": "a", "max_length": 99999999})", 400, "max_length");
+  refused(R"({"text": "a", "baem": 2})", 400, "beam");
+  refused(R"({"text": "a", "next": "no such token"})", 400, "no such token");
+  refused(R"({"text": "a", "edits": 3})", 400, "edits");
+  refused(R"({"text": "a", "stream": "yes"})", 400, "stream");
+  refused(Json{{"text", std::string(20'001, 'a')}}.dump(), 413, "20000 characters");
+  refused(std::string(100'000, '['), 400, "");
+  EXPECT_EQ(server->post("/v1/score", Json{{"text", "a"}}).status, 400);
+  EXPECT_EQ(server->post("/v1/score", Json{{"text", ""}, {"target", "a"}}).status, 400);
+  EXPECT_EQ(server->get("/nowhere").status, 404);
+  EXPECT_EQ(error_code(server->get("/v1/translate")), "method_not_allowed");
+  EXPECT_EQ(server->post("/health", "{}").status, 405);
+  EXPECT_EQ(server->get("/assets/../../etc/passwd").status, 404);
+  EXPECT_EQ(server->get("/health").status, 200);
+}
+
+TEST_F(Serve, SurvivesBadClients) {
+  // 100 MB, with a length and without.
+  const Reply large = server->post("/v1/translate", std::string(100'000'000, 'a'));
+  EXPECT_EQ(large.status, 413);
+  EXPECT_EQ(error_code(large), "too_large");
+  std::string chunked = "POST /v1/translate HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 40; ++i) chunked += "10000\r\n" + std::string(0x10000, 'a') + "\r\n";
+  EXPECT_TRUE(server->raw(chunked + "0\r\n\r\n").starts_with("HTTP/1.1 413")) << "chunks";
+  // Not HTTP, or not all of it.
+  EXPECT_TRUE(server->raw("hello\r\n\r\n").starts_with("HTTP/1.1 400"));
+  server->raw("POST /v1/translate HTTP/1.1\r\nContent-Length: 100\r\n\r\n{\"text\"", 100);
+  server->raw("GET /hea", 100);
+  server->raw(std::string("\0\x01\x02\xff", 4), 100);
+  for (int i = 0; i < 50; ++i) close(server->connect());
+  EXPECT_EQ(server->get("/health").status, 200);
+  EXPECT_EQ(server->post("/v1/translate", Json{{"text", "a"}}).status, 200);
+}
+
+TEST_F(Serve, SlowClientsAndLongAnswersEnd) {
+  const Server quick({"-m", model(), "--timeout", "1"});
+  const auto begin = Clock::now();
+  const std::string half = quick.raw("POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{\"text\"");
+  EXPECT_TRUE(half.starts_with("HTTP/1.1 408")) << half;
+  EXPECT_NE(half.find("\"timeout\""), std::string::npos);
+  quick.raw("GET /health HT");
+  EXPECT_LT(seconds_since(begin), 8);
+  const Reply late = quick.post("/v1/translate", slow_request());
+  EXPECT_EQ(late.status, 408) << late.body.substr(0, 100);
+  EXPECT_EQ(error_code(late), "timeout");
+  EXPECT_EQ(quick.post("/v1/translate", Json{{"text", "a"}}).status, 200);
+  Json streamed = slow_request();
+  streamed["text"] = "a b c";
+  streamed["stream"] = true;
+  streamed["beam"] = 64;
+  const std::vector<Event> events = events_of(quick.post("/v1/translate", streamed).body);
+  EXPECT_EQ(events.back().name, "error");
+}
+
+TEST_F(Serve, AFullQueueSaysComeBackAndWhoLeavesIsForgotten) {
+  const Server small({"-m", model(), "--max-queue", "1"});
+  const std::string body = slow_request().dump();
+  const std::string request =
+      "POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  const auto begin_slow = [&] {
+    const int socket = small.connect();
+    send(socket, request.data(), request.size(), MSG_NOSIGNAL);
+    return socket;
+  };
+  const int first = begin_slow();
+  // It is being decoded once it has left the queue.
+  for (int i = 0; i < 100 && small.metric("fovea_connections") < 2; ++i) usleep(10'000);
+  usleep(300'000);
+  const int second = begin_slow();
+  for (int i = 0; i < 100 && small.metric("fovea_queue_requests") < 1; ++i) usleep(10'000);
+  EXPECT_EQ(small.metric("fovea_queue_requests"), 1);
+  const Reply refused = small.post("/v1/translate", Json{{"text", "a"}});
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.header("retry-after"), "1");
+  EXPECT_EQ(error_code(refused), "overloaded");
+  // Both clients leave: the model is free again at once, long before it could have answered them.
+  close(first);
+  close(second);
+  const auto begin = Clock::now();
+  int status = 503;
+  while (status == 503 && seconds_since(begin) < 20) {
+    status = small.post("/v1/translate", Json{{"text", "a"}}).status;
+    if (status == 503) usleep(20'000);
+  }
+  EXPECT_EQ(status, 200);
+  EXPECT_EQ(small.metric("fovea_cancelled_total{model=\"model\"}"), 2);
+}
+
+// ---- many at once
+
+TEST_F(Serve, ManyClientsShareBatchesAndGetWhatEachWouldAlone) {
+  const Server many({"-m", model(), "--precision", "f32", "--batch-wait-ms", "20"});
+  const auto text = [](int i) {
+    std::string words;
+    for (int n = 0; n <= i % 7; ++n) words += std::string(n > 0 ? " " : "") + static_cast<char>('a' + (i + n) % 9);
+    return words;
+  };
+  const auto translated = [&](int i, int beam) -> std::string {
+    const Reply reply = many.post("/v1/translate", Json{{"text", text(i)}, {"max_length", 20}, {"beam", beam}});
+    return reply.status == 200 ? reply.json()["translations"][0]["text"].get<std::string>() : reply.body;
+  };
+  std::vector<std::string> alone;
+  for (int i = 0; i < 48; ++i) alone.push_back(translated(i, 1 + i % 2));
+  std::vector<std::future<std::string>> together;
+  for (int i = 0; i < 48; ++i) together.push_back(std::async(std::launch::async, translated, i, 1 + i % 2));
+  for (size_t i = 0; i < together.size(); ++i) EXPECT_EQ(together[i].get(), alone[i]);
+  const double batches = many.metric("fovea_batch_requests_count{model=\"model\"}");
+  const double ones = many.metric("fovea_batch_requests_bucket{model=\"model\",le=\"1\"}");
+  EXPECT_GT(batches, ones);
+  EXPECT_LT(batches, 96);
+  EXPECT_EQ(many.metric("fovea_batch_requests_sum{model=\"model\"}"), 96);
+  EXPECT_EQ(many.metric("fovea_requests_total{path=\"/v1/translate\",status=\"200\"}"), 96);
+}
+
+TEST_F(Serve, StopsWhenItHasFinishedWhatItAccepted) {
+  Server stopping({"-m", model(), "--log", "json"});
+  Json request = slow_request();
+  request["min_length"] = 1500;
+  request["max_length"] = 1501;
+  auto answer = std::async(std::launch::async, [&] { return stopping.post("/v1/translate", request); });
+  for (int i = 0; i < 200 && stopping.metric("fovea_connections") < 2; ++i) usleep(10'000);
+  usleep(100'000);
+  stopping.signal(SIGTERM);
+  const Reply reply = answer.get();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.json()["translations"].size(), 400u);
+  EXPECT_EQ(stopping.wait(), 0);
+  const std::string log = stopping.log();
+  EXPECT_NE(log.find("\"path\":\"/v1/translate\",\"status\":200"), std::string::npos) << log;
+  for (size_t at = 0; at < log.size();) {
+    const size_t end = log.find('\n', at);
+    EXPECT_NO_THROW(Json::parse(log.substr(at, end - at)));
+    at = end + 1;
+  }
+}
+
+// ---- who may
+
+TEST_F(Serve, KeysAndOrigins) {
+  const Server guarded({"-m", model(), "--api-key", "secret", "--cors", "https://example.org"});
+  const std::string body = Json{{"text", "a"}}.dump();
+  EXPECT_EQ(guarded.get("/health").status, 200);
+  EXPECT_EQ(guarded.get("/v1/models").status, 401);
+  EXPECT_EQ(guarded.get("/metrics").status, 401);
+  EXPECT_EQ(guarded.post("/v1/translate", body).status, 401);
+  EXPECT_EQ(guarded.post("/v1/translate", body, {{"Authorization", "Bearer secre"}}).status, 401);
+  EXPECT_EQ(guarded.post("/v1/translate", body, {{"Authorization", "Bearer secret"}}).status, 200);
+  EXPECT_EQ(guarded.post("/translate", Json{{"q", "a"}, {"target", "tgt"}}).json()["error"], "Expected an API key.");
+  EXPECT_EQ(guarded.post("/translate", Json{{"q", "a"}, {"target", "tgt"}, {"api_key", "secret"}}).status, 200);
+  EXPECT_EQ(guarded.get("/health").header("access-control-allow-origin"), "https://example.org");
+  EXPECT_TRUE(guarded.raw("OPTIONS /v1/translate HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                  .starts_with("HTTP/1.1 204"));
+  EXPECT_EQ(server->get("/health").header("access-control-allow-origin"), "");
+}
+
+TEST_F(Serve, BadFlagsAreNamed) {
+  expect_failure({"serve", "-m", folder->file("nowhere")}, 1, "expected a model folder");
+  EXPECT_EQ(fovea_command({"serve"}).status, 2);
+  EXPECT_EQ(fovea_command({"serve", "-m", model(), "--port", "99999"}).status, 2);
+  expect_failure({"serve", "-m", model(), "--port", std::to_string(server->port())}, 1, "cannot listen");
+}
+
+}  // namespace
+}  // namespace fovea

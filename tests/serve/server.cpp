@@ -1,0 +1,194 @@
+#include "serve/server.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <httplib.h>
+#include <poll.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): kill
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "base/files.h"
+
+namespace fovea {
+
+namespace {
+
+Reply reply_of(const httplib::Result& result) {
+  Reply reply;
+  if (!result) return reply;
+  reply.status = result->status;
+  reply.body = result->body;
+  for (const auto& [name, value] : result->headers) {
+    std::string lower = name;
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    reply.headers.emplace_back(lower, value);
+  }
+  return reply;
+}
+
+httplib::Headers headers_of(const std::vector<std::pair<std::string, std::string>>& headers) {
+  httplib::Headers all;
+  for (const auto& [name, value] : headers) all.emplace(name, value);
+  return all;
+}
+
+bool has_type(const std::string& type, const Json& value) {
+  return type == "object"    ? value.is_object()
+         : type == "array"   ? value.is_array()
+         : type == "string"  ? value.is_string()
+         : type == "boolean" ? value.is_boolean()
+         : type == "integer" ? value.is_number_integer()
+         : type == "number"  ? value.is_number()
+                             : type == "null" && value.is_null();
+}
+
+}  // namespace
+
+std::string Reply::header(const std::string& name) const {
+  for (const auto& [known, value] : headers) {
+    if (known == name) return value;
+  }
+  return "";
+}
+
+Server::Server(const std::vector<std::string>& arguments) {
+  const std::string out = folder_.file("out", ""), err = folder_.file("err", "");
+  process_ = fork();
+  if (process_ < 0) throw std::runtime_error("cannot start a process");
+  if (process_ == 0) {
+    dup2(open(out.c_str(), O_WRONLY), STDOUT_FILENO);
+    dup2(open(err.c_str(), O_WRONLY | O_APPEND), STDERR_FILENO);
+    std::vector<std::string> words = {"fovea", "serve", "--port", "0"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    execv(FOVEA_BINARY, pointers.data());
+    _exit(127);
+  }
+  for (int i = 0; i < 600 && port_ == 0; ++i) {
+    const std::string said = read_file(out);
+    const size_t at = said.rfind(':');
+    if (said.ends_with('\n') && at != std::string::npos) port_ = std::stoi(said.substr(at + 1));
+    if (waitpid(process_, nullptr, WNOHANG) != 0) break;
+    usleep(50'000);
+  }
+  if (port_ == 0) throw std::runtime_error("the server did not begin: " + log());
+}
+
+Server::~Server() {
+  if (process_ < 0) return;
+  kill(process_, SIGKILL);
+  waitpid(process_, nullptr, 0);
+}
+
+Reply Server::get(const std::string& path, const std::vector<std::pair<std::string, std::string>>& headers) const {
+  httplib::Client client("127.0.0.1", port_);
+  client.set_read_timeout(60);
+  return reply_of(client.Get(path, headers_of(headers)));
+}
+
+Reply Server::post(const std::string& path, const std::string& body,
+                   const std::vector<std::pair<std::string, std::string>>& headers) const {
+  httplib::Client client("127.0.0.1", port_);
+  client.set_read_timeout(60);
+  client.set_write_timeout(60);
+  std::string type = "application/json";
+  for (const auto& [name, value] : headers) {
+    if (name == "Content-Type") type = value;
+  }
+  return reply_of(client.Post(path, headers_of(headers), body, type));
+}
+
+int Server::connect() const {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port_));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    throw std::runtime_error("cannot connect");
+  }
+  return socket;
+}
+
+std::string Server::raw(const std::string& bytes, int milliseconds) const {
+  const int socket = connect();
+  send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  std::string got;
+  pollfd one{socket, POLLIN, 0};
+  while (poll(&one, 1, milliseconds) > 0) {
+    char buffer[4096];
+    const ssize_t count = recv(socket, buffer, sizeof buffer, 0);
+    if (count <= 0) break;
+    got.append(buffer, static_cast<size_t>(count));
+  }
+  close(socket);
+  return got;
+}
+
+double Server::metric(const std::string& begin) const {
+  const std::string text = "\n" + get("/metrics").body;
+  const size_t at = text.find("\n" + begin);
+  if (at == std::string::npos) return 0;
+  const size_t end = text.find('\n', at + 1);
+  const std::string line = text.substr(at + 1, end - at - 1);
+  return std::stod(line.substr(line.rfind(' ')));
+}
+
+void Server::signal(int number) const { kill(process_, number); }
+
+int Server::wait() {
+  int status = 0;
+  waitpid(process_, &status, 0);
+  process_ = -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string Server::log() const { return read_file(folder_.file("err")); }
+
+std::string mismatch(const Json& document, const Json& schema, const Json& value, const std::string& place) {
+  if (schema.contains("$ref")) {
+    const std::string name = schema["$ref"].get<std::string>().substr(std::string("#/components/schemas/").size());
+    return mismatch(document, document.at("components").at("schemas").at(name), value, place);
+  }
+  if (schema.contains("type")) {
+    const Json types = schema["type"].is_array() ? schema["type"] : Json::array({schema["type"]});
+    const bool fits = std::any_of(types.begin(), types.end(), [&](const Json& t) { return has_type(t, value); });
+    if (!fits) return fmt::format("{}: expected {}, got {}", place, types.dump(), value.dump().substr(0, 80));
+  }
+  if (schema.contains("enum")) {
+    const Json& valid = schema["enum"];
+    if (std::find(valid.begin(), valid.end(), value) == valid.end()) return place + ": not one of " + valid.dump();
+  }
+  if (value.is_object()) {
+    for (const Json& name : schema.value("required", Json::array())) {
+      if (!value.contains(name.get<std::string>())) return place + ": lacks " + name.dump();
+    }
+    const Json properties = schema.value("properties", Json::object());
+    for (const auto& [name, member] : value.items()) {
+      if (properties.contains(name)) {
+        const std::string wrong = mismatch(document, properties[name], member, place + "." + name);
+        if (!wrong.empty()) return wrong;
+      } else if (schema.value("additionalProperties", true) == false) {
+        return place + ": has " + name + ", which is not known";
+      }
+    }
+  }
+  if (value.is_array()) {
+    if (value.size() < schema.value("minItems", size_t{0})) return place + ": has too few";
+    for (size_t i = 0; schema.contains("items") && i < value.size(); ++i) {
+      const std::string wrong = mismatch(document, schema["items"], value[i], fmt::format("{}[{}]", place, i));
+      if (!wrong.empty()) return wrong;
+    }
+  }
+  return "";
+}
+
+}  // namespace fovea
