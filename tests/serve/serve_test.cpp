@@ -113,11 +113,11 @@ TEST_F(Serve, AnswersAsItsDocumentSays) {
 }
 
 TEST_F(Serve, TranslatesAsTheProgramDoes) {
-  for (const std::string& folder : {model(), transformer()}) {
-    const std::string name = folder == model() ? "model" : "transformer";
-    const Outcome said = fovea_command({"translate", "-m", folder, "--precision", "f32", "--json", "--beam", "3",
-                                        "--nbest", "2", "--max-length", "12"},
-                                       "a b c\n\nd e\n");
+  for (const std::string& path : {model(), transformer()}) {
+    const std::string name = path == model() ? "model" : "transformer";
+    const Outcome said = fovea_command(
+        {"translate", "-m", path, "--precision", "f32", "--json", "--beam", "3", "--nbest", "2", "--max-length", "12"},
+        "a b c\n\nd e\n");
     const Json answer =
         ask("/v1/translate",
             {{"text", {"a b c", "", "d e"}}, {"model", name}, {"beam", 3}, {"nbest", 2}, {"max_length", 12}});
@@ -322,7 +322,7 @@ TEST_F(Serve, RefusesWhatItCannotRead) {
   EXPECT_EQ(server->post("/v1/score", Json{{"text", ""}, {"target", "a"}}).status, 400);
   EXPECT_EQ(server->get("/nowhere").status, 404);
   EXPECT_EQ(error_code(server->get("/v1/translate")), "method_not_allowed");
-  EXPECT_EQ(server->post("/health", "{}").status, 405);
+  EXPECT_EQ(server->post("/health", std::string("{}")).status, 405);
   EXPECT_EQ(server->get("/assets/../../etc/passwd").status, 404);
   EXPECT_EQ(server->get("/health").status, 200);
 }
@@ -361,6 +361,8 @@ TEST_F(Serve, SlowClientsAndLongAnswersEnd) {
   streamed["text"] = "a b c";
   streamed["stream"] = true;
   streamed["beam"] = 64;
+  streamed["min_length"] = 400'000;  // far more than the time allows
+  streamed["max_length"] = 400'001;
   const std::vector<Event> events = events_of(quick.post("/v1/translate", streamed).body);
   EXPECT_EQ(events.back().name, "error");
 }
