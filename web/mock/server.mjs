@@ -37,7 +37,8 @@ function recordOf(model, text, body, rank = 1) {
   const target = write(model, source, body)
   if (rank > 1 && target.tokens.length > rank) {
     // A candidate that is not the best says one word less.
-    return recordOf(model, text, { ...body, target: target.text.split(' ').filter((_, i, all) => i !== all.length - rank).join(' ') || target.text })
+    const worse = recordOf(model, text, { ...body, target: target.text.split(' ').filter((_, i, all) => i !== all.length - rank).join(' ') || target.text })
+    return { ...worse, rank, score: worse.score - rank, log_probability: worse.log_probability - rank }
   }
   const steps = stepsOf(target, body.edits)
   const sum = steps.reduce((s, x) => s + x.log_probability, 0)

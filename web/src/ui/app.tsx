@@ -43,10 +43,10 @@ function Look() {
       <div class="look">
         <section class="main" aria-label={t('views')}>
           <Tabs />
+          {view !== 'tree' && <Said />}
           <div role="tabpanel" id="panel" aria-labelledby={`tab-${view}`} tabIndex={-1}>
             {grid.value || view === 'tree' ? <Panel /> : <p class="faint">{t('empty.attention')}</p>}
           </div>
-          <Said />
           <ExportBar />
         </section>
         <Inspector />

@@ -17,7 +17,7 @@ function Source() {
       <textarea
         id="source"
         dir="auto"
-        rows={3}
+        rows={2}
         spellcheck={false}
         value={state.text.value}
         placeholder={t('source.hint')}
@@ -70,6 +70,7 @@ function Output() {
       {record.value?.cut && <p class="note">{t('cut')}</p>}
       {answer && !answer.live && record.value && !record.value.ended && <p class="note">{t('unended')}</p>}
       <Candidates />
+      <Search />
     </section>
   )
 }
@@ -92,24 +93,29 @@ function Target() {
   )
 }
 
-export function Ask() {
+function Search() {
   const beam = state.beam.value
   const counts = kBeams.filter((n) => n <= beam)
+  return (
+    <div class="fields search">
+      <Menu label={t('beam')} value={beam} options={kBeams.map((n) => [n, String(n)] as const)} onPick={(n) => set({ beam: n, nbest: Math.min(state.nbest.peek(), n), rank: 1 })} />
+      <Menu
+        label={t('nbest')}
+        value={Math.min(state.nbest.value, beam)}
+        options={counts.map((n) => [n, String(n)] as const)}
+        onPick={(n) => set({ nbest: n, rank: 1 })}
+        disabled={beam === 1}
+      />
+      <Target />
+    </div>
+  )
+}
+
+export function Ask() {
   return (
     <div class="ask">
       <Source />
       <Output />
-      <div class="fields search">
-        <Menu label={t('beam')} value={beam} options={kBeams.map((n) => [n, String(n)] as const)} onPick={(n) => set({ beam: n, nbest: Math.min(state.nbest.peek(), n), rank: 1 })} />
-        <Menu
-          label={t('nbest')}
-          value={Math.min(state.nbest.value, beam)}
-          options={counts.map((n) => [n, String(n)] as const)}
-          onPick={(n) => set({ nbest: n, rank: 1 })}
-          disabled={beam === 1}
-        />
-        <Target />
-      </div>
     </div>
   )
 }

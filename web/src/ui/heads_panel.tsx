@@ -1,10 +1,10 @@
 // Layers and heads side by side. A head can be looked at alone, or switched off to see what the model says without it.
 import { useMemo } from 'preact/hooks'
 import { t } from '../i18n'
-import type { Grid } from '../model/grid'
+import { hasAbsent, type Grid } from '../model/grid'
 import { everyHead } from '../model/reduce'
 import { isOff, toggleHead } from '../model/whatif'
-import { attention, kind, record, titleOf } from '../state/derived'
+import { attention, kind, record } from '../state/derived'
 import { set, state } from '../state/store'
 import { weightTint, type Tint } from '../views/colour'
 import { headMap, headsSheet } from '../views/heads'
@@ -12,7 +12,6 @@ import { CanvasView } from './canvas_view'
 import { Legend } from './legend'
 import { Numbers } from './numbers'
 import { useSheet } from './sheet'
-import { hasAbsent } from '../model/grid'
 
 const nameOf = (g: Grid): string => t('title.one', { layer: g.reduction.layer, head: g.reduction.head })
 
@@ -24,7 +23,7 @@ function Head({ grid, tint }: { grid: Grid; tint: Tint }) {
   return (
     <li class={off ? 'head off' : 'head'}>
       <button type="button" class="open" onClick={open} aria-label={t('heads.open', { layer, head })}>
-        {nameOf(grid)}
+        {t('head')} {head}
       </button>
       <CanvasView scene={scene} label={nameOf(grid)} small onPress={open} />
       <button
@@ -53,11 +52,18 @@ export function HeadsPanel() {
     <div>
       <p class="faint">{t('heads.about')}</p>
       <Legend tint={tint} masked={grids.some(hasAbsent)} />
-      <ul class="heads">
-        {grids.map((g) => (
-          <Head key={titleOf(g)} grid={g} tint={tint} />
-        ))}
-      </ul>
+      {Array.from({ length: grids.length / across }, (_, layer) => (
+        <section>
+          <h3>
+            {t('layer')} {layer + 1}
+          </h3>
+          <ul class="heads">
+            {grids.slice(layer * across, (layer + 1) * across).map((g) => (
+              <Head key={nameOf(g)} grid={g} tint={tint} />
+            ))}
+          </ul>
+        </section>
+      ))}
       {grids[0] && <Numbers grid={grids[Math.max(0, Math.min(grids.length - 1, (state.layer.value - 1) * across + state.head.value - 1))]!} />}
     </div>
   )

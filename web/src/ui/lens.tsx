@@ -26,8 +26,9 @@ export function Lens() {
   const one = how === 'one'
   return (
     <section class="lens" aria-label={t('lens')}>
-      <h2>{grid.value ? titleOf(grid.value) : ''}</h2>
-      <p class="faint mechanism">{a.mechanism}</p>
+      <h2>
+        {grid.value ? titleOf(grid.value) : ''} <span class="faint mechanism">{a.mechanism}</span>
+      </h2>
       <div class="fields">
         {r.attentions.length > 1 && (
           <Menu label={t('attention')} value={kind.value} options={r.attentions.map((x) => [x.kind, t(`kind.${x.kind}`)] as const)} onPick={pickKind} />

@@ -69,7 +69,7 @@ export function StepsPanel() {
     return chart({ labels: g.rows, of: 'row', series, mirror: g.rowSide === 'source' && isMirrored.value }, room)
   }, [g, room, steps, names[0]])
   useEffect(() => {
-    if (state.row.peek() < 0 || state.row.peek() >= g.rows.length) set({ row: 0 })
+    if (state.row.peek() < 0) set({ row: 0 })
   }, [g])
   const title = titleOf(g)
   useSheet(scene && { title, note: '', scene, tint: null, grids: [g] }, [scene, title])

@@ -80,7 +80,9 @@ function Tree({ nodes, tokens }: { nodes: TreeNode[]; tokens: string[] }) {
   const size = { width: `${scene.width}px`, height: `${scene.height}px` }
   return (
     <>
-      <p class="faint">{t('tree.about')}</p>
+      <p class="said" role="status" aria-live="polite">
+        {node >= 0 ? say() : t('tree.about')}
+      </p>
       <div class="pane">
         <div
           class="stage"
@@ -98,9 +100,6 @@ function Tree({ nodes, tokens }: { nodes: TreeNode[]; tokens: string[] }) {
           <canvas ref={over} style={size} class="over" aria-hidden="true" />
         </div>
       </div>
-      <p class="node" role="status" aria-live="polite">
-        {say()}
-      </p>
     </>
   )
 }

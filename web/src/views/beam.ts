@@ -49,10 +49,13 @@ export function beam(from: readonly TreeNode[], tokens: readonly string[]): Beam
     mirror: false,
     paint(painter) {
       const { ink } = painter
-      nodes.forEach((n, i) => {
-        if (n.up < 0) return
+      // The way that was taken lies on top.
+      const order = nodes.map((_, i) => i).sort((a, b) => Number(onBest.has(a)) - Number(onBest.has(b)) || Number(nodes[a]!.kept) - Number(nodes[b]!.kept))
+      for (const i of order) {
+        const n = nodes[i]!
+        if (n.up < 0) continue
         painter.path(link(i), { stroke: n.kept ? ink.link : ink.rule, width: onBest.has(i) ? 2.5 : 1.25 })
-      })
+      }
       nodes.forEach((n, i) => {
         const b = boxes[i]!
         const chosen = onBest.has(i)

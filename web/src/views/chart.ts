@@ -44,8 +44,9 @@ export function chart(shape: ChartShape, room: number): Scene {
       const { ink } = painter
       let x = left
       shape.series.forEach((s, k) => {
-        painter.rect(x, 2, 10, 10, { fill: fills(painter)[k]!, radius: 2 })
-        painter.text(s.name, x + 15, 11, { size: 12, fill: ink.faint })
+        const key = shape.series.length > 1 ? 15 : 0 // one needs no key
+        if (key > 0) painter.rect(x, 2, 10, 10, { fill: fills(painter)[k]!, radius: 2 })
+        painter.text(s.name, x + key, 11, { size: 12, fill: ink.faint })
         x += measure(s.name, 12) + 34
       })
       painter.text(most.toFixed(1), left - 6, top + 8, { size: 11, fill: ink.faint, align: 'right' })

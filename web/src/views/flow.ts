@@ -35,12 +35,12 @@ const textsOf = (labels: Label[]): string[] =>
   labels.map((l) => shorten(shown(l), (part) => measure(part, kSize) <= kMostWidth))
 
 // Words in a line, from the right where the script is.
-function acrossShore(labels: Label[], lengths: number[]): { shore: Shore; width: number } {
+function acrossShore(labels: Label[], lengths: number[], spread: number): { shore: Shore; width: number } {
   const texts = textsOf(labels)
   let x = 0
   const boxes = texts.map((text, i) => {
     const w = Math.max(measure(text, kSize) + 6, lengths[i]! + 6)
-    if (i > 0) x += labels[i]!.spaceBefore ? 5 : 1
+    if (i > 0) x += spread + (labels[i]!.spaceBefore ? 5 : 1)
     const box = { x, y: 0, w, h: kLine }
     x += w
     return box
@@ -60,11 +60,16 @@ interface Layout {
 
 function layOutAcross(grid: Grid, room: number, unit: number): Layout | null {
   const lengths = [totals(grid, false), totals(grid, true)].map((sums) => sums.map((s) => s * unit))
-  const source = acrossShore(grid.columns, lengths[0]!)
-  const target = acrossShore(grid.rows, lengths[1]!)
+  let source = acrossShore(grid.columns, lengths[0]!, 0)
+  let target = acrossShore(grid.rows, lengths[1]!, 0)
+  const least = Math.max(source.width, target.width)
+  if (least > room - 8) return null
+  // Few words stand further apart, so that ribbons can be told from one another.
+  const spread = Math.min(34, (room - 8 - least) / Math.max(grid.rows.length, grid.columns.length))
+  source = acrossShore(grid.columns, lengths[0]!, spread)
+  target = acrossShore(grid.rows, lengths[1]!, spread)
   const width = Math.max(source.width, target.width)
-  if (width > room - 8) return null
-  const drop = Math.min(260, Math.max(120, width / 4))
+  const drop = Math.min(260, Math.max(120, width / 3.2))
   const place = (s: { shore: Shore; width: number }, y: number, edge: number, own: number[]): Shore => {
     const left = 4 + (width - s.width) / 2
     s.shore.boxes.forEach((b) => ((b.x += left), (b.y = y)))
@@ -156,7 +161,7 @@ function ribbonsOf(layout: Layout, links: Link[]): Ribbon[] {
 }
 
 export function flow(grid: Grid, cut: LinkCut, room: number): Scene {
-  const unit = Math.min(20, Math.max(3, 420 / grid.rows.length))
+  const unit = Math.min(room < 500 ? 20 : 26, Math.max(3, 420 / grid.rows.length))
   const layout = layOutAcross(grid, room, unit) ?? layOutDown(grid, room, unit)
   const ribbons = ribbonsOf(layout, cut.drawn)
 

@@ -7,7 +7,7 @@ const kMost = 150 // px of the longer side
 
 export function cellSize(grid: Grid): number {
   const most = Math.max(grid.rows.length, grid.columns.length)
-  return most > kMost ? kMost / most : Math.min(14, Math.max(1, Math.floor(kMost / most)))
+  return most > kMost ? kMost / most : Math.min(16, Math.max(1, Math.floor(kMost / most)))
 }
 
 export function headMap(grid: Grid, tint: Tint): Scene {

@@ -28,9 +28,9 @@ function plan(grid: Grid, room: number) {
     labels.length > 400 ? 0 : Math.max(0, ...labels.map((l) => Math.min(most, measure(shown(l), size))))
   const names = Math.max(64, Math.ceil(widest(grid.rows, 13)) + 12)
   const fit = (room - names - 20) / columns
-  let w = Math.min(few ? 46 : 30, Math.floor(fit))
+  let w = Math.min(few ? 58 : 30, Math.floor(fit))
   if (w < 15) w = columns <= 60 ? 15 : Math.max(fit, Math.min(1, 2400 / columns))
-  const h = rows <= 80 ? Math.min(28, Math.max(15, w)) : Math.min(w, 14)
+  const h = rows <= 80 ? Math.min(few ? 32 : 28, Math.max(15, w)) : Math.min(w, 14)
   const size = Math.min(13, Math.min(w, h) * 0.86)
   const labelled = size >= 7
   const longest = labelled ? Math.ceil(widest(grid.columns, size)) : 0
@@ -134,12 +134,11 @@ export const isShrunk = (grid: Grid, room: number): boolean => plan(grid, room).
 
 export function legend(painter: Painter, tint: Tint, x: number, y: number, name: string): void {
   const width = 180
-  const steps = 60
   painter.text(name, x, y + 10, { size: 12, fill: painter.ink.faint })
-  const left = x + measure(name, 12) + 10
-  for (let i = 0; i < steps; ++i) {
-    const weight = tint.low + ((tint.high - tint.low) * i) / (steps - 1)
-    painter.rect(left + (width * i) / steps, y, width / steps + 0.5, 12, { fill: css(tint.colour(weight)) })
+  const left = Math.round(x + measure(name, 12) + 10)
+  for (let i = 0; i < width; ++i) {
+    const weight = tint.low + ((tint.high - tint.low) * i) / (width - 1)
+    painter.rect(left + i, y, 1, 12, { fill: css(tint.colour(weight)) })
   }
   for (const share of [0, 0.5, 1]) {
     const weight = tint.low + (tint.high - tint.low) * share
