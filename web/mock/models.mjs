@@ -74,12 +74,20 @@ function dictionary(model, source) {
   return out
 }
 
+// Tokens as text: as in what would be written anyway, where they begin it.
+function joined(words, path, spaced) {
+  const usual = tokenise(words.map((w) => w.text).join(spaced ? ' ' : ''))
+  const same = path.every((text, i) => usual.tokens[i]?.text === text)
+  return same && path.length > 0 ? [...usual.text].slice(0, usual.tokens[path.length - 1].end).join('') : path.join(spaced ? ' ' : '')
+}
+
 // What is written: a prefix and a next token by force, then the rest of the dictionary's words.
 export function write(model, source, { prefix = '', next = '', target = '' }) {
   const words = dictionary(model, source)
   if (target) return tokenise(target)
   const spaced = model.info.target_language !== 'zh'
-  const forced = `${prefix.trimEnd()}${prefix && next ? (spaced ? ' ' : '') : ''}${next}`.trim()
+  const text = Array.isArray(prefix) ? joined(words, prefix, spaced) : prefix
+  const forced = `${text.trimEnd()}${text && next ? (spaced ? ' ' : '') : ''}${next}`.trim()
   const count = forced ? forced.split(/\s+/).length : 0
   return tokenise([forced, ...words.slice(count).map((w) => w.text)].filter(Boolean).join(spaced ? ' ' : ''))
 }

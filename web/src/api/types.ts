@@ -21,7 +21,7 @@ export interface Options {
   alternatives?: number
   attention?: boolean
   tree?: boolean
-  prefix?: string
+  prefix?: string | string[] // text, or tokens as records write them
   next?: string
   edits?: Edit[]
 }

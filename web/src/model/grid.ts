@@ -46,7 +46,17 @@ export function heaviest(grid: Grid, row: number): number {
   return best
 }
 
-export const hasAbsent = (grid: Grid): boolean => grid.weights.some(Number.isNaN)
+// Asked at every paint, so remembered.
+const absent = new WeakMap<Float32Array, boolean>()
+export function hasAbsent(grid: Grid): boolean {
+  const { weights } = grid
+  let known = absent.get(weights)
+  if (known !== undefined) return known
+  known = false
+  for (let i = 0; i < weights.length && !known; ++i) known = Number.isNaN(weights[i])
+  absent.set(weights, known)
+  return known
+}
 
 // In nats.
 export function rowEntropy(grid: Grid, row: number): number {

@@ -22,7 +22,7 @@ export class PartialRecord {
     if (token.end > token.begin) this.text = points.join('') + token.text.trim()
   }
 
-  // A beam changed its mind: the tokens of the new best hypothesis are told only when it is done.
+  // A beam changed its mind: of the tokens before this only the text is told, so there are no rows until it is done.
   revise(text: string): void {
     this.steps = []
     this.text = text
@@ -33,7 +33,7 @@ export class PartialRecord {
   }
 
   record(): AttentionRecord | null {
-    if (this.steps.length === 0) return null
+    if (this.steps[0]?.step !== 0) return null
     return {
       architecture: this.model?.architecture ?? '',
       source: this.start.source,

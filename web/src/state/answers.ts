@@ -67,7 +67,9 @@ function answerOf(from: TranslateAnswer): Answer {
 
 async function forced(text: string, target: string, options: Options, abort: AbortSignal): Promise<Answer> {
   const began = performance.now()
-  const record = readRecord(await attend(text, target, options, abort))
+  // What is forced needs no search: the server refuses what it has no use for.
+  const { model, alternatives, edits } = options
+  const record = readRecord(await attend(text, target, { model, alternatives, ...(edits && { edits }) }, abort))
   const candidate = { text: record.target.text, score: record.log_probability, log_probability: record.log_probability, ended: true }
   const milliseconds = performance.now() - began
   return { model: options.model ?? '', text: candidate.text, candidates: [candidate], record, records: [record], tree: [], milliseconds, live: false }
@@ -107,7 +109,8 @@ async function askFirst(abort: AbortSignal): Promise<void> {
     const show = (): void => {
       frame = 0
       if (!partial || abort.aborted) return
-      const record = partial.record()
+      // Before there is a row to draw, the pictures of the answer before it stay.
+      const record = partial.record() ?? first.peek()?.record ?? null
       first.value = { model: options.model ?? '', text: partial.output, candidates: [], record, records: [record], tree: [], milliseconds: 0, live: true }
     }
     const later = (): void => void (frame ||= requestAnimationFrame(show))
@@ -138,7 +141,9 @@ function optionsOf(model: string): Options {
 
 async function askSecond(abort: AbortSignal): Promise<void> {
   const options = optionsOf(state.second.peek() || modelName.peek())
-  if (state.prefix.peek()) options.prefix = state.prefix.peek()
+  // Tokens say exactly what had been written; text would be cut into tokens anew.
+  if (state.path.peek().length > 0) options.prefix = state.path.peek()
+  else if (state.prefix.peek()) options.prefix = state.prefix.peek()
   if (state.next.peek()) options.next = state.next.peek()
   if (state.edits.peek().length > 0) options.edits = state.edits.peek()
   const target = state.target.peek()
@@ -176,8 +181,8 @@ export function keepAsking(): void {
     asker.ask(at++ === 0 ? 0 : kWait, askFirst, failure)
   })
   effect(() => {
-    const { text, beam, nbest, target, prefix, next, edits } = state
-    const question = [text.value, modelName.value, beam.value, nbest.value, target.value, prefix.value, next.value, edits.value, state.second.value]
+    const { text, beam, nbest, target, prefix, path, next, edits } = state
+    const question = [text.value, modelName.value, beam.value, nbest.value, target.value, prefix.value, path.value, next.value, edits.value, state.second.value]
     void question
     if (models.value.length === 0) return
     if (!isChanged.value || text.value.trim() === '') {

@@ -28,8 +28,9 @@ export interface State {
   hide: number // flow: the share of each row's attention that is not drawn
   row: number // picked, from 0; -1 for none
   second: string // the model to compare with; '' for the same
-  prefix: string
-  next: string
+  prefix: string // forced begin of the output, as it is read
+  path: string[] // the same token by token, which is exact
+  next: string // forced after it
   edits: Edit[]
   lang: string // '' by the browser's
 }
@@ -53,6 +54,7 @@ export const kDefaults: Readonly<State> = {
   row: -1,
   second: '',
   prefix: '',
+  path: [],
   next: '',
   edits: [],
   lang: '',
@@ -81,11 +83,11 @@ export function hover(row: number, column: number): void {
 // What was changed by hand belongs to a sentence: another sentence begins anew. Heads stay switched off.
 export function setText(text: string): void {
   const edits = state.edits.peek().filter((e) => e.off)
-  set({ text, rank: 1, row: -1, prefix: '', next: '', edits: edits.length === state.edits.peek().length ? state.edits.peek() : edits })
+  set({ text, rank: 1, row: -1, prefix: '', path: [], next: '', edits: edits.length === state.edits.peek().length ? state.edits.peek() : edits })
 }
 
 export function setModel(model: string): void {
-  set({ model, rank: 1, row: -1, prefix: '', next: '', edits: [], layer: 0, head: 0, kind: 'cross', how: 'mean' })
+  set({ model, rank: 1, row: -1, prefix: '', path: [], next: '', edits: [], layer: 0, head: 0, kind: 'cross', how: 'mean' })
 }
 
-export const clearWhatIf = (): void => set({ prefix: '', next: '', edits: [], second: '' })
+export const clearWhatIf = (): void => set({ prefix: '', path: [], next: '', edits: [], second: '' })

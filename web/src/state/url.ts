@@ -30,6 +30,15 @@ function readEdits(text: string): State['edits'] | undefined {
   }
 }
 
+function readPath(text: string): string[] | undefined {
+  try {
+    const path: unknown = JSON.parse(text)
+    return Array.isArray(path) && path.every((x) => typeof x === 'string') ? path : undefined
+  } catch {
+    return undefined
+  }
+}
+
 function readOne(key: keyof State, text: string): unknown {
   const choices = kChoices[key]
   if (choices) return choices.includes(text) ? text : undefined
@@ -41,6 +50,7 @@ function readOne(key: keyof State, text: string): unknown {
   }
   if (key === 'words') return text === '1'
   if (key === 'edits') return readEdits(text)
+  if (key === 'path') return readPath(text)
   return text
 }
 
@@ -58,8 +68,8 @@ export function decode(hash: string): State {
 export function encode(from: State): string {
   const out = new URLSearchParams()
   for (const [key, value] of Object.entries(from) as [keyof State, State[keyof State]][]) {
-    if (key === 'edits') {
-      if (from.edits.length > 0) out.set(key, JSON.stringify(from.edits))
+    if (Array.isArray(value)) {
+      if (value.length > 0) out.set(key, JSON.stringify(value))
     } else if (value !== kDefaults[key]) {
       out.set(key, value === true ? '1' : value === false ? '0' : String(value))
     }

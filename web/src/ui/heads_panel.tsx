@@ -30,10 +30,10 @@ function Head({ grid, tint }: { grid: Grid; tint: Tint }) {
         type="button"
         class="switch"
         aria-pressed={off}
-        aria-label={t('heads.off.label', { layer, head })}
         onClick={() => set({ edits: toggleHead(state.edits.peek(), kind.peek(), layer, head) })}
       >
-        {off ? t('heads.is.off') : t('heads.off')}
+        {t('heads.off')}
+        <span class="unseen">: {nameOf(grid)}</span>
       </button>
     </li>
   )

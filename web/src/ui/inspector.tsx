@@ -4,8 +4,8 @@ import { effect, signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n'
 import { choiceEntropy, percent, rowEntropy } from '../model/grid'
-import { isolated, shown } from '../model/text'
-import { prefixBefore } from '../model/whatif'
+import { shown } from '../model/text'
+import { pathBefore, prefixBefore } from '../model/whatif'
 import { grid, record } from '../state/derived'
 import { hovered, set, state } from '../state/store'
 import { barsOf } from '../views/steps'
@@ -19,21 +19,20 @@ function Alternatives({ row }: { row: number }) {
   const token = g.firstToken[row]!
   const force = (text: string): void => {
     const target = record.peek()!.target
-    set({ prefix: prefixBefore(target, token), next: text, row })
+    set({ prefix: prefixBefore(target, token), path: pathBefore(target, token), next: text, row })
   }
   return (
     <ol class="bars">
       {barsOf(g, row, 8).map((bar) => {
         const p = percent(bar.probability)
-        const name = isolated(shown(bar))
         return (
           <li class={bar.taken ? 'taken' : ''}>
             <button
               type="button"
               disabled={bar.taken || state.target.value !== ''}
-              aria-label={t(bar.taken ? 'step.taken' : 'step.choose.label', { token: name, p })}
               onClick={() => force(bar.text)}
             >
+              <span class="unseen">{t(bar.taken ? 'step.taken' : 'step.write')} </span>
               <bdi lang="">{shown(bar)}</bdi>
               <span class="bar">
                 <span style={{ width: `${Math.max(1, 100 * Math.min(1, bar.probability))}%` }} />

@@ -35,15 +35,15 @@ function Tree({ nodes, tokens }: { nodes: TreeNode[]; tokens: string[] }) {
     setNode(i)
     hover(scene.best.indexOf(i), -1)
   }
-  // Only where what had been written is known exactly: after a part of the candidate that is shown.
   const force = (i: number): void => {
     const n = scene.nodes[i]
     const target = record.peek()?.target
     if (!n || !target || n.up < 0) return
-    const step = scene.nodes[n.up]!.up < 0 ? 0 : scene.best.indexOf(n.up) + 1
-    if (step === 0 && scene.nodes[n.up]!.up >= 0) return
-    if (scene.best.includes(i)) return set({ row: step })
-    set({ prefix: prefixBefore(target, step), next: n.text, row: step })
+    const path = pathTo(scene.nodes, n.up).map((p) => p.text)
+    if (scene.best.includes(i)) return set({ row: path.length })
+    // As it is read, where it begins as the candidate that is shown; else as far as tokens tell.
+    const known = scene.best.includes(n.up) || path.length === 0
+    set({ prefix: known ? prefixBefore(target, path.length) : path.join(' '), path, next: n.text, row: path.length })
   }
   const key = (event: KeyboardEvent): void => {
     const all = scene.nodes

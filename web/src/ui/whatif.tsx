@@ -22,7 +22,7 @@ function changes(): Change[] {
   const list: Change[] = []
   if (model.value) list.push({ text: t('whatif.model', { model: model.value }), remove: () => set({ second: '' }) })
   if (next.value || prefix.value) {
-    list.push({ text: t('whatif.next', { prefix: `\u2068${prefix.value}\u2069`, next: `\u2068${next.value}\u2069` }), remove: () => set({ prefix: '', next: '' }) })
+    list.push({ text: t('whatif.next', { prefix: `\u2068${prefix.value}\u2069`, next: `\u2068${next.value}\u2069` }), remove: () => set({ prefix: '', path: [], next: '' }) })
   }
   for (const edit of edits.value) {
     const heads = edit.head === null ? t('whatif.all') : t('whatif.head', { layer: edit.layer ?? 1, head: edit.head })

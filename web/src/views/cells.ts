@@ -42,17 +42,21 @@ function shrunk(cells: Cells, width: number, height: number): Raster {
   const { weights, rows, columns, mirror, tint } = cells
   if (largest.length < width * height) largest = new Float32Array(width * height)
   const most = largest.subarray(0, width * height).fill(-Infinity)
-  const across = new Uint32Array(columns)
-  for (let c = 0; c < columns; ++c) across[mirror ? columns - 1 - c : c] = Math.floor((c * width) / columns)
+  // Where the columns of each pixel begin; pixel by pixel, so that the largest stays in a register.
+  const begin = Uint32Array.from({ length: width + 1 }, (_, x) => Math.ceil((x * columns) / width))
   const signed = tint.low < 0
-  for (let r = 0, i = 0; r < rows; ++r) {
+  for (let r = 0; r < rows; ++r) {
     const line = Math.floor((r * height) / rows) * width
-    for (let c = 0; c < columns; ++c, ++i) {
-      const w = weights[i]!
-      const to = line + across[c]!
-      const now = most[to]!
-      // Of changes, the largest either way.
-      if (signed && now !== -Infinity ? Math.abs(w) > Math.abs(now) : w > now) most[to] = w
+    const row = r * columns
+    for (let x = 0; x < width; ++x) {
+      const to = line + (mirror ? width - 1 - x : x)
+      let now = most[to]!
+      for (let i = row + begin[x]!, end = row + begin[x + 1]!; i < end; ++i) {
+        const w = weights[i]!
+        // Of changes, the largest either way.
+        if (signed && now !== -Infinity ? Math.abs(w) > Math.abs(now) : w > now) now = w
+      }
+      most[to] = now
     }
   }
   const { table, low, high } = tint

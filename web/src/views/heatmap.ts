@@ -29,7 +29,7 @@ function plan(grid: Grid, room: number) {
   const names = Math.max(64, Math.ceil(widest(grid.rows, 13)) + 12)
   const fit = (room - names - 20) / columns
   let w = Math.min(few ? 58 : 30, Math.floor(fit))
-  if (w < 15) w = columns <= 60 ? 15 : Math.max(fit, Math.min(1, 2400 / columns))
+  if (w < 15) w = columns <= 60 ? 15 : fit
   const h = rows <= 80 ? Math.min(few ? 32 : 28, Math.max(15, w)) : Math.min(w, 14)
   const size = Math.min(13, Math.min(w, h) * 0.86)
   const labelled = size >= 7
