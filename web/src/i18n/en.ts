@@ -17,7 +17,7 @@ export const en = {
   'took': '{ms} ms',
   'cut': 'The source was longer than what the model read; the rest was cut.',
   'unended': 'The output was stopped before it ended by itself.',
-  'empty': 'Type something on the left.',
+  'empty': 'Type a sentence to begin.',
   'empty.attention': 'This model recorded no attention.',
   'beam': 'Beam',
   'nbest': 'Candidates',

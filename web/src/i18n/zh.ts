@@ -19,7 +19,7 @@ export const zh: Record<keyof typeof en, string> = {
   'took': '{ms} 毫秒',
   'cut': '源文超过模型可读的长度，其余已截去。',
   'unended': '输出未自行结束就被停止。',
-  'empty': '请在左侧输入文字。',
+  'empty': '请输入一个句子。',
   'empty.attention': '此模型没有记录注意力。',
   'beam': '束宽',
   'nbest': '候选数',

@@ -108,7 +108,12 @@ export function Pair() {
         shade(rows.current, shadesOf(now, row, column, 'row'), levels.rows, after)
         const mark = (words: (HTMLButtonElement | null)[], at: number): void => {
           for (const old of words) if (old?.classList.contains('picked')) old.classList.remove('picked')
-          words[at]?.classList.add('picked')
+          const word = words[at]
+          word?.classList.add('picked')
+          // Of a long sentence only a part is in sight.
+          const pane = word?.parentElement
+          if (!word || !pane || pane.scrollHeight <= pane.clientHeight) return
+          if (word.offsetTop < pane.scrollTop || word.offsetTop + word.offsetHeight > pane.scrollTop + pane.clientHeight) pane.scrollTop = word.offsetTop - 20
         }
         mark(rows.current, row)
         mark(columns.current, column)

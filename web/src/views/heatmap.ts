@@ -19,14 +19,14 @@ const fitting = (label: Label, size: number, most: number): string =>
   shorten(shown(label), (part) => measure(part, size) <= most)
 
 // Sizes that follow from the number of cells and the lengths of the labels.
-function plan(grid: Grid, room: number) {
+function plan(grid: Grid, room: number, corner = 64) {
   const rows = grid.rows.length
   const columns = grid.columns.length
   const few = rows <= 16 && columns <= 20
   const most = Math.min(150, room * 0.34)
   const widest = (labels: Label[], size: number): number =>
     labels.length > 400 ? 0 : Math.max(0, ...labels.map((l) => Math.min(most, measure(shown(l), size))))
-  const names = Math.max(64, Math.ceil(widest(grid.rows, 13)) + 12)
+  const names = Math.max(corner, Math.ceil(widest(grid.rows, 13)) + 12)
   const fit = (room - names - 20) / columns
   let w = Math.min(few ? 58 : 30, Math.floor(fit))
   if (w < 15) w = columns <= 60 ? 15 : fit
@@ -36,11 +36,13 @@ function plan(grid: Grid, room: number) {
   const longest = labelled ? Math.ceil(widest(grid.columns, size)) : 0
   const turn = !labelled || longest <= w - 4 ? 0 : w >= 20 ? -45 : -90
   const over = turn === 0 ? 34 : Math.max(34, longest * Math.sin((-turn * Math.PI) / 180) + size + 4)
-  return { w, h, size, labelled, turn, most, left: labelled ? names : 64, top: over, spare: turn === -45 ? longest * 0.72 : 4 }
+  return { w, h, size, labelled, turn, most, left: labelled ? names : corner, top: over, spare: turn === -45 ? longest * 0.72 : 4 }
 }
 
 export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapNames): Scene {
-  const p = plan(grid, room)
+  // The names of both sides stand in the corner.
+  const corner = Math.ceil(Math.max(measure(`${names.columns} →`, 12), measure(`${names.rows} ↓`, 12))) + 14
+  const p = plan(grid, room, corner)
   const rows = grid.rows.length
   const columns = grid.columns.length
   const mirror = mirrored(grid)

@@ -15,7 +15,8 @@ export async function open() {
   const troubles = [] // what the page complained of, and requests that left the machine
   const asked = []
 
-  const page = async (hash = '', options = {}) => {
+  const page = async (wanted = '', options = {}) => {
+    const hash = addressOf(wanted)
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US', ...options })
     const it = await context.newPage()
     it.on('pageerror', (error) => troubles.push(`error: ${error.message}`))
@@ -33,6 +34,13 @@ export async function open() {
     server?.close()
   }
   return { page, close, troubles, asked, url }
+}
+
+// A model of a real server may bring no examples.
+const kText = process.env.FOVEA_TEXT ?? 'a dog runs through the snow .'
+function addressOf(hash) {
+  if (isMock || hash.includes('text=')) return hash
+  return [hash, `text=${encodeURIComponent(kText)}`].filter(Boolean).join('&')
 }
 
 // Until the answer is complete and drawn.
