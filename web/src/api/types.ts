@@ -1,0 +1,66 @@
+// What goes over the wire between the page and `fovea serve`.
+import type { Alternative, Kind, Sentence, WireRecord } from '../model/record'
+import type { TreeNode } from '../model/tree'
+import type { Edit } from '../model/whatif'
+
+export interface ModelInfo {
+  name: string
+  architecture: string
+  parameters: number
+  source_language: string | null
+  target_language: string | null
+  layers: number
+  attentions: { kind: Kind; layers: number; heads: number; mechanism: string }[]
+  examples: string[]
+}
+
+export interface Options {
+  model?: string
+  beam?: number
+  nbest?: number
+  alternatives?: number
+  attention?: boolean
+  tree?: boolean
+  prefix?: string | string[] // text, or tokens as records write them
+  next?: string
+  edits?: Edit[]
+}
+
+export interface Candidate {
+  text: string
+  score: number
+  log_probability: number
+  ended: boolean
+  record?: WireRecord
+}
+
+export interface Translation {
+  text: string
+  candidates: Candidate[]
+  cut: boolean
+  source_tokens: number
+  tree?: { nodes: TreeNode[] }
+}
+
+export interface TranslateAnswer {
+  translations: Translation[]
+  model: string
+  milliseconds: number
+}
+
+export interface StartEvent {
+  source: Sentence
+  model: string
+}
+
+export interface TokenEvent {
+  step: number
+  text: string
+  begin: number
+  end: number
+  mark?: boolean
+  starts_word?: boolean
+  log_probability: number
+  alternatives?: Alternative[]
+  attention?: { cross?: (number | null)[][] }
+}

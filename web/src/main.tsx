@@ -1,0 +1,20 @@
+// The page: what is remembered is read from the address, then everything follows from signals.
+import { effect } from '@preact/signals'
+import { render } from 'preact'
+import { keepAsking, loadModels } from './state/answers'
+import { dark } from './state/derived'
+import { followAddress } from './state/url'
+import { language } from './i18n'
+import { App } from './ui/app'
+
+const night = matchMedia('(prefers-color-scheme: dark)')
+dark.value = night.matches
+night.addEventListener('change', () => (dark.value = night.matches))
+
+followAddress()
+effect(() => {
+  document.documentElement.lang = language.value
+})
+keepAsking()
+render(<App />, document.getElementById('page')!)
+void loadModels()

@@ -1,0 +1,98 @@
+// What a picture of links draws: the links that are left when the smallest are cut, and how mass moves between rows.
+// As in src/view/links.h.
+import { at, type Grid } from './grid'
+
+export interface Link {
+  row: number
+  column: number
+  weight: number
+}
+
+export interface LinkCut {
+  drawn: Link[] // by row, then column
+  links: number // all, drawn or not; an absent cell is none
+  hiddenShare: number // of the attention
+}
+
+// Weights are floats that sum to about 1: what is due to rounding must not keep a link.
+const kSlack = 1e-6
+
+function linksOfRow(grid: Grid, row: number): Link[] {
+  const links: Link[] = []
+  for (let column = 0; column < grid.columns.length; ++column) {
+    const weight = at(grid, row, column)
+    if (!Number.isNaN(weight)) links.push({ row, column, weight: Math.max(0, weight) })
+  }
+  return links
+}
+
+// In each row the smallest links that together make at most `hide` of its attention are left out; then the smallest of
+// all while more than `most` are left.
+export function cutLinks(grid: Grid, hide: number, most = 4000): LinkCut {
+  let drawn: Link[] = []
+  let links = 0
+  let total = 0
+  let hidden = 0
+  for (let row = 0; row < grid.rows.length; ++row) {
+    const own = linksOfRow(grid, row).sort((a, b) => a.weight - b.weight)
+    const sum = own.reduce((s, l) => s + l.weight, 0)
+    let out = 0
+    let first = 0
+    while (first < own.length && out + own[first]!.weight <= hide * sum + kSlack) out += own[first++]!.weight
+    links += own.length
+    total += sum
+    hidden += out
+    drawn.push(...own.slice(first))
+  }
+  if (drawn.length > most) {
+    drawn.sort((a, b) => b.weight - a.weight)
+    for (const link of drawn.slice(most)) hidden += link.weight
+    drawn = drawn.slice(0, most)
+  }
+  drawn.sort((a, b) => a.row - b.row || a.column - b.column)
+  return { drawn, links, hiddenShare: total > 0 ? hidden / total : 0 }
+}
+
+// Mass that moves from a column of one row to a column of the next.
+export interface Move {
+  from: number
+  to: number
+  mass: number
+}
+
+function shares(grid: Grid, row: number): number[] {
+  const links = linksOfRow(grid, row)
+  const sum = links.reduce((s, l) => s + l.weight, 0)
+  if (!(sum > 0)) return []
+  const result = new Array<number>(grid.columns.length).fill(0)
+  for (const link of links) result[link.column] = link.weight / sum
+  return result
+}
+
+// The cheapest way to move one row's attention, made to sum to 1, to the other's, where a step to the next column costs
+// 1: in one dimension, in order. None when either row has no attention at all.
+export function transport(grid: Grid, row: number, next: number): Move[] {
+  const left = shares(grid, row)
+  const open = shares(grid, next)
+  const moves: Move[] = []
+  let from = 0
+  let to = 0
+  while (from < left.length && to < open.length) {
+    const mass = Math.min(left[from]!, open[to]!)
+    if (mass > kSlack) moves.push({ from, to, mass })
+    left[from]! -= mass
+    open[to]! -= mass
+    if (left[from]! <= open[to]!) ++from
+    else ++to
+  }
+  return moves
+}
+
+// Places a step moves on average, over all rows.
+export function meanMove(grid: Grid): number {
+  let sum = 0
+  for (let row = 0; row + 1 < grid.rows.length; ++row) {
+    for (const move of transport(grid, row, row + 1)) sum += Math.abs(move.to - move.from) * move.mass
+  }
+  return grid.rows.length > 1 ? sum / (grid.rows.length - 1) : 0
+}

@@ -1,0 +1,83 @@
+// What follows from the state and the answers: the grid every view draws, its counterpart, and the words for both.
+import { computed, signal } from '@preact/signals'
+import { t } from '../i18n'
+import { heaviest, mirrored, percent, weightText, type Grid } from '../model/grid'
+import type { AttentionRecord, Kind } from '../model/record'
+import { attentionOf, reduce } from '../model/reduce'
+import { isolated, shown } from '../model/text'
+import { first, second } from './answers'
+import { hovered, state } from './store'
+
+const chosen = (records: (AttentionRecord | null)[] | undefined): AttentionRecord | null =>
+  records?.[Math.min(state.rank.value, records.length) - 1] ?? null
+
+export const record = computed(() => chosen(first.value?.records))
+export const otherRecord = computed(() => second.value?.records[0] ?? null)
+
+// The kind that was asked for, or the first there is.
+export const kind = computed<Kind>(() => {
+  const there = record.value?.attentions ?? []
+  return there.some((a) => a.kind === state.kind.value) ? state.kind.value : (there[0]?.kind ?? 'cross')
+})
+export const attention = computed(() => (record.value ? attentionOf(record.value, kind.value) : undefined))
+
+const reduced = (from: AttentionRecord | null): Grid | null =>
+  from &&
+  reduce(from, { kind: kind.value, how: state.how.value, layer: state.layer.value, head: state.head.value, words: state.words.value })
+
+export const grid = computed(() => reduced(record.value))
+export const otherGrid = computed(() => reduced(otherRecord.value))
+
+// The row in question: the one pointed at, else the one picked.
+export const activeRow = computed(() => {
+  const rows = grid.value?.rows.length ?? 0
+  const row = hovered.value.row >= 0 ? hovered.value.row : state.row.value
+  return row < rows ? row : -1
+})
+
+export const dark = signal(false)
+
+export function titleOf(grid: Grid): string {
+  const r = grid.reduction
+  const parts = [t(`kind.${r.kind}`)]
+  const a = attention.value
+  const several = !a || a.layers * a.heads > 1
+  if (r.how === 'one' || r.how === 'best') {
+    if (several) parts.push(t('title.one', { layer: r.layer, head: r.head }))
+    if (r.how === 'best') parts.push(t('title.best'))
+  } else if (several) {
+    const how = r.how === 'max' ? 'title.max' : 'title.mean'
+    if (r.layer > 0 && a && a.layers > 1) parts.push(t('title.layer', { layer: r.layer }))
+    if (r.heads * r.layers > 1) parts.push(r.layers > 1 ? t(`${how}.layers`, { heads: r.heads, layers: r.layers }) : t(how, { heads: r.heads }))
+  }
+  if (r.how === 'rollout') parts.push(t('title.rollout', { layers: r.through }))
+  parts.push(r.words ? t('title.words') : t('title.pieces'))
+  return parts.join(t('comma'))
+}
+
+// One sentence about a place, for the line below a picture and for those who hear it.
+export function describe(grid: Grid, row: number, column: number, difference = false): string {
+  const width = grid.columns.length
+  const rowText = row >= 0 && grid.rows[row] ? isolated(shown(grid.rows[row]!)) : ''
+  const columnText = column >= 0 && grid.columns[column] ? isolated(shown(grid.columns[column]!)) : ''
+  if (rowText && columnText) {
+    const weight = grid.weights[row * width + column]!
+    if (Number.isNaN(weight)) return t('say.masked', { row: rowText, column: columnText })
+    const value = difference ? (weight > 0 ? '+' : '') + weight.toFixed(3) : weightText(weight)
+    return t(difference ? 'say.change' : 'say.cell', { row: rowText, column: columnText, weight: value })
+  }
+  if (rowText) {
+    const most = heaviest(grid, row)
+    const note = grid.notes[row]
+    const look = most < 0 ? '' : t('say.most', { column: isolated(shown(grid.columns[most]!)), weight: weightText(grid.weights[row * width + most]!) })
+    return note ? t('say.step', { row: rowText, p: percent(note.probability), look }) : `${rowText}: ${look}`
+  }
+  if (columnText) {
+    let sum = 0
+    for (let r = 0; r < grid.rows.length; ++r) sum += grid.weights[r * width + column]! || 0
+    return t('say.column', { column: columnText, sum: sum.toFixed(2) })
+  }
+  return ''
+}
+
+export const isMirrored = computed(() => (grid.value ? mirrored(grid.value) : false))

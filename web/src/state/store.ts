@@ -1,0 +1,93 @@
+// Everything the page remembers, one signal each. What is in `state` is the whole of it and stands in the address;
+// `hovered` is where the pointer or the focus is, shared by all views so that they light up together.
+import { batch, signal, type Signal } from '@preact/signals'
+import type { Reduce } from '../model/grid'
+import type { Kind } from '../model/record'
+import type { Edit } from '../model/whatif'
+
+export const kViews = ['heatmap', 'flow', 'heads', 'steps', 'tree', 'compare', 'diagnostics'] as const
+export type View = (typeof kViews)[number]
+export type Scale = 'linear' | 'sqrt' | 'log'
+export type Palette = 'cividis' | 'viridis'
+
+export interface State {
+  text: string
+  model: string // '' for the server's first
+  beam: number
+  nbest: number
+  rank: number // of the candidate shown, from 1
+  target: string // forced; '' for none
+  view: View
+  kind: Kind
+  how: Reduce
+  layer: number // from 1; 0 for all
+  head: number
+  words: boolean
+  scale: Scale
+  palette: Palette
+  hide: number // flow: the share of each row's attention that is not drawn
+  row: number // picked, from 0; -1 for none
+  second: string // the model to compare with; '' for the same
+  prefix: string // forced begin of the output, as it is read
+  path: string[] // the same token by token, which is exact
+  next: string // forced after it
+  edits: Edit[]
+  lang: string // '' by the browser's
+}
+
+export const kDefaults: Readonly<State> = {
+  text: '',
+  model: '',
+  beam: 1,
+  nbest: 1,
+  rank: 1,
+  target: '',
+  view: 'heatmap',
+  kind: 'cross',
+  how: 'mean',
+  layer: 0,
+  head: 0,
+  words: false,
+  scale: 'linear',
+  palette: 'cividis',
+  hide: 0.1,
+  row: -1,
+  second: '',
+  prefix: '',
+  path: [],
+  next: '',
+  edits: [],
+  lang: '',
+}
+
+export type Signals = { [K in keyof State]: Signal<State[K]> }
+export const state = Object.fromEntries(Object.entries(kDefaults).map(([k, v]) => [k, signal(v)])) as unknown as Signals
+
+export function set(change: Partial<State>): void {
+  batch(() => {
+    for (const [k, v] of Object.entries(change)) (state[k as keyof State] as Signal<unknown>).value = v
+  })
+}
+
+export interface Place {
+  row: number // -1: only a column
+  column: number // -1: only a row
+}
+export const kNowhere: Place = { row: -1, column: -1 }
+export const hovered = signal<Place>(kNowhere)
+export function hover(row: number, column: number): void {
+  const { row: r, column: c } = hovered.peek()
+  if (r !== row || c !== column) hovered.value = { row, column }
+}
+
+// What was changed by hand belongs to a sentence: another sentence begins anew. Heads stay switched off.
+export function setText(text: string): void {
+  const edits = state.edits.peek().filter((e) => e.off)
+  set({ text, rank: 1, row: -1, prefix: '', path: [], next: '', edits: edits.length === state.edits.peek().length ? state.edits.peek() : edits })
+}
+
+export function setModel(model: string): void {
+  set({ model, rank: 1, row: -1, prefix: '', path: [], next: '', edits: [], layer: 0, head: 0, kind: 'cross', how: 'mean' })
+}
+
+export const clearWhatIf = (): void => set({ prefix: '', path: [], next: '', edits: [], second: '' })

@@ -1,0 +1,102 @@
+// The state as an address and back. Only what differs from the defaults stands in it; what cannot be read is ignored.
+import { effect } from '@preact/signals'
+import { kDefaults, kViews, set, state, type State } from './store'
+
+const kChoices: Partial<Record<keyof State, readonly string[]>> = {
+  view: kViews,
+  kind: ['cross', 'encoder-self', 'decoder-self'],
+  how: ['mean', 'max', 'one', 'rollout', 'best'],
+  scale: ['linear', 'sqrt', 'log'],
+  palette: ['cividis', 'viridis'],
+  lang: ['', 'en', 'zh'],
+}
+const kRanges: Partial<Record<keyof State, readonly [number, number]>> = {
+  beam: [1, 16],
+  nbest: [1, 16],
+  rank: [1, 16],
+  layer: [0, 1000],
+  head: [0, 1000],
+  hide: [0, 0.95],
+  row: [-1, 1e6],
+}
+
+function readEdits(text: string): State['edits'] | undefined {
+  try {
+    const edits: unknown = JSON.parse(text)
+    if (!Array.isArray(edits)) return undefined
+    return edits.filter((e) => e && typeof e === 'object' && typeof e.kind === 'string' && (e.off === true || Array.isArray(e.weights)))
+  } catch {
+    return undefined
+  }
+}
+
+function readPath(text: string): string[] | undefined {
+  try {
+    const path: unknown = JSON.parse(text)
+    return Array.isArray(path) && path.every((x) => typeof x === 'string') ? path : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function readOne(key: keyof State, text: string): unknown {
+  const choices = kChoices[key]
+  if (choices) return choices.includes(text) ? text : undefined
+  const range = kRanges[key]
+  if (range) {
+    const value = Number(text)
+    if (!Number.isFinite(value) || value < range[0] || value > range[1]) return undefined
+    return key === 'hide' ? value : Math.round(value)
+  }
+  if (key === 'words') return text === '1'
+  if (key === 'edits') return readEdits(text)
+  if (key === 'path') return readPath(text)
+  return text
+}
+
+export function decode(hash: string): State {
+  const found = new URLSearchParams(hash.replace(/^#/, ''))
+  const result: Record<string, unknown> = { ...kDefaults }
+  for (const key of Object.keys(kDefaults) as (keyof State)[]) {
+    const text = found.get(key)
+    const value = text === null ? undefined : readOne(key, text)
+    if (value !== undefined) result[key] = value
+  }
+  return result as unknown as State
+}
+
+export function encode(from: State): string {
+  const out = new URLSearchParams()
+  for (const [key, value] of Object.entries(from) as [keyof State, State[keyof State]][]) {
+    if (Array.isArray(value)) {
+      if (value.length > 0) out.set(key, JSON.stringify(value))
+    } else if (value !== kDefaults[key]) {
+      out.set(key, value === true ? '1' : value === false ? '0' : String(value))
+    }
+  }
+  return out.toString()
+}
+
+export const snapshot = (): State =>
+  Object.fromEntries(Object.entries(state).map(([k, s]) => [k, s.value])) as unknown as State
+
+// The address is written a moment after the last change: browsers refuse more than a few changes a second.
+export function followAddress(): void {
+  set(decode(location.hash))
+  let written = encode(snapshot())
+  let timer = 0
+  effect(() => {
+    const next = encode(snapshot())
+    clearTimeout(timer)
+    timer = window.setTimeout(() => {
+      if (next === written) return
+      written = next
+      history.replaceState(null, '', next ? `#${next}` : location.pathname + location.search)
+    }, 120)
+  })
+  addEventListener('hashchange', () => {
+    const next = decode(location.hash)
+    written = encode(next)
+    set(next)
+  })
+}

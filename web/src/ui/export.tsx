@@ -1,0 +1,130 @@
+// Any view as SVG, PNG, JSON or one HTML file, made here: nothing is asked of the server.
+import { useState } from 'preact/hooks'
+import { language, t } from '../i18n'
+import { weightText, type Grid } from '../model/grid'
+import { directionOf, shown } from '../model/text'
+import { record } from '../state/derived'
+import { state } from '../state/store'
+import { legend } from '../views/heatmap'
+import { CanvasPainter, escapeXml, SvgPainter, type Painter } from '../views/painter'
+import { inkNow } from './canvas_view'
+import { heaviestOf } from './numbers'
+import { sheet, type Sheet } from './sheet'
+
+const kMargin = 20
+
+function paint(painter: Painter, s: Sheet): { width: number; height: number } {
+  const { ink } = painter
+  let y = kMargin + 14
+  painter.text(s.title, kMargin, y, { size: 16, fill: ink.ink, bold: true })
+  if (s.note) painter.text(s.note, kMargin, (y += 24), { size: 12, fill: ink.faint })
+  if (s.tint) {
+    legend(painter, s.tint, kMargin, y + 14, t('weight'))
+    y += 44
+  }
+  y += 16
+  painter.group(kMargin, y, () => s.scene.paint(painter))
+  const text = Math.max(s.title.length * 9, s.note.length * 6.6)
+  return { width: Math.max(s.scene.width, text) + 2 * kMargin, height: y + s.scene.height + kMargin }
+}
+
+function asSvg(s: Sheet): string {
+  const painter = new SvgPainter(inkNow())
+  const { width, height } = paint(painter, s)
+  return painter.finish(width, height, s.title)
+}
+
+function asPng(s: Sheet): Promise<Blob> {
+  const ink = inkNow()
+  const canvas = document.createElement('canvas')
+  const { width, height } = paint(new SvgPainter(ink), { ...s, scene: { ...s.scene, paint: () => undefined } })
+  const ratio = Math.min(2, Math.sqrt(6e7 / (width * height)))
+  canvas.width = Math.ceil(width * ratio)
+  canvas.height = Math.ceil(height * ratio)
+  const context = canvas.getContext('2d')!
+  context.fillStyle = ink.paper
+  context.fillRect(0, 0, canvas.width, canvas.height)
+  context.scale(ratio, ratio)
+  paint(new CanvasPainter(context, ink, ratio), s)
+  return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error('png'))), 'image/png'))
+}
+
+function table(g: Grid): string {
+  const few = g.rows.length * g.columns.length <= 4096
+  const cell = (r: number, c: number): string => weightText(g.weights[r * g.columns.length + c]!)
+  const head = (text: string, scope: string): string => `<th scope="${scope}" dir="auto">${escapeXml(text)}</th>`
+  const rows = g.rows.map((label, r) => {
+    const cells = few
+      ? g.columns.map((_, c) => `<td>${cell(r, c)}</td>`)
+      : heaviestOf(g, r, 3).map((c) => `<td><bdi>${escapeXml(shown(g.columns[c]!))}</bdi> ${cell(r, c)}</td>`)
+    return `<tr>${head(shown(label), 'row')}${cells.join('')}</tr>`
+  })
+  const top = few ? `<tr><td></td>${g.columns.map((l) => head(shown(l), 'col')).join('')}</tr>` : ''
+  return `<table>${top}${rows.join('')}</table>`
+}
+
+function asHtml(s: Sheet): string {
+  const r = record.peek()
+  const ink = inkNow()
+  const sentence = (text: string | undefined): string => (text ? `<p dir="auto">${escapeXml(text)}</p>` : '')
+  // The record within, as data: `<` is escaped, so nothing in it can end the element.
+  const data = r?.wire ? `<script type="application/json" id="record">${JSON.stringify(r.wire).replace(/</g, '\\u003c')}</script>` : ''
+  const style = `body{background:${ink.paper};color:${ink.ink};font:15px/1.5 system-ui,sans-serif;margin:24px}svg{max-width:100%;height:auto}table{border-collapse:collapse;font-size:13px}td,th{padding:3px 8px;border-bottom:1px solid ${ink.rule};text-align:end}`
+  return (
+    `<!doctype html><html lang="${language.peek()}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">` +
+    `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">` +
+    `<title>${escapeXml(s.title)}</title><style>${style}</style></head><body>${sentence(r?.source.text)}${sentence(r?.target.text)}` +
+    `${asSvg(s)}<details><summary>${escapeXml(t('numbers'))}</summary>${s.grids.slice(0, 1).map(table).join('')}</details>${data}</body></html>`
+  )
+}
+
+function save(content: Blob | string, type: string, ending: string): void {
+  const blob = typeof content === 'string' ? new Blob([content], { type }) : content
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(blob)
+  link.download = `fovea-${state.view.peek()}.${ending}`
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000)
+}
+
+// What is shown, reduced as it is shown, with the record it came from.
+function asJson(s: Sheet): string {
+  const grids = s.grids.map((g) => ({
+    reduction: g.reduction,
+    rows: g.rows.map((l) => l.text),
+    columns: g.columns.map((l) => l.text),
+    direction: directionOf(g.columns),
+    weights: g.rows.map((_, r) => Array.from(g.weights.subarray(r * g.columns.length, (r + 1) * g.columns.length), (w) => (Number.isNaN(w) ? null : w))),
+  }))
+  return JSON.stringify({ view: state.view.peek(), title: s.title, grids, record: record.peek()?.wire ?? null })
+}
+
+export function ExportBar() {
+  const [copied, setCopied] = useState(false)
+  const s = sheet.value
+  if (!s) return null
+  const formats: [string, () => void | Promise<void>][] = [
+    ['SVG', () => save(asSvg(s), 'image/svg+xml', 'svg')],
+    ['PNG', async () => save(await asPng(s), 'image/png', 'png')],
+    ['JSON', () => save(asJson(s), 'application/json', 'json')],
+    ['HTML', () => save(asHtml(s), 'text/html', 'html')],
+  ]
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard?.writeText(location.href)
+    setCopied(true)
+    setTimeout(() => setCopied(false), 2000)
+  }
+  return (
+    <div class="export" role="group" aria-label={t('export')}>
+      <span class="faint">{t('export')}</span>
+      {formats.map(([name, act]) => (
+        <button type="button" aria-label={t('export.as', { format: name })} onClick={() => void act()}>
+          {name}
+        </button>
+      ))}
+      <button type="button" onClick={() => void copy()}>
+        {copied ? t('export.copied') : t('export.address')}
+      </button>
+    </div>
+  )
+}

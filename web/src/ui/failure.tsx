@@ -1,0 +1,25 @@
+// What went wrong, in the server's words; where it asks for a key, a place to give it.
+import { setKey } from '../api/client'
+import { t } from '../i18n'
+import { loadModels, type Failure as What } from '../state/answers'
+
+export function Failure({ failure }: { failure: What }) {
+  const retry = (event: Event): void => {
+    event.preventDefault()
+    const key = new FormData(event.target as HTMLFormElement).get('key')
+    if (typeof key === 'string') setKey(key)
+    void loadModels()
+  }
+  const needsKey = failure.code === 'unauthorized' || failure.code === '401'
+  return (
+    <form class="failure" role="alert" onSubmit={retry}>
+      <strong>{t('error')}.</strong> <span>{failure.message}</span>
+      {needsKey && (
+        <label>
+          {t('key')} <input name="key" type="password" autocomplete="off" />
+        </label>
+      )}
+      <button type="submit">{needsKey ? t('key.send') : t('retry')}</button>
+    </form>
+  )
+}

@@ -1,0 +1,69 @@
+// The flow, what it hides, and attention over time.
+import { useMemo } from 'preact/hooks'
+import { t } from '../i18n'
+import { percent, type Grid } from '../model/grid'
+import { cutLinks, meanMove, type LinkCut } from '../model/links'
+import { grid, titleOf } from '../state/derived'
+import { set, state } from '../state/store'
+import { film } from '../views/film'
+import { flow } from '../views/flow'
+import type { Scene } from '../views/scene'
+import { CanvasView, useRoom } from './canvas_view'
+import { Numbers } from './numbers'
+import { useSheet } from './sheet'
+
+const kLongestFilm = 160
+
+function statement(cut: LinkCut): string {
+  const out = cut.links - cut.drawn.length
+  return out === 0 ? t('flow.all') : t('flow.hides', { share: percent(cut.hiddenShare), out, links: cut.links })
+}
+
+// The flow and below it the film, as one picture.
+function stacked(a: Scene, b: Scene | null): Scene {
+  if (!b) return a
+  return {
+    ...a,
+    width: Math.max(a.width, b.width),
+    height: a.height + 24 + b.height,
+    paint(painter) {
+      a.paint(painter)
+      painter.group(0, a.height + 24, () => b.paint(painter))
+    },
+  }
+}
+
+export function FlowPanel() {
+  const g: Grid = grid.value!
+  const [pane, room] = useRoom<HTMLDivElement>()
+  const hide = state.hide.value
+  const cut = useMemo(() => cutLinks(g, hide), [g, hide])
+  const scene = useMemo(() => (room > 0 ? flow(g, cut, room) : null), [g, cut, room])
+  const short = g.rows.length <= kLongestFilm && g.columns.length <= kLongestFilm && g.rows.length > 1
+  const over = useMemo(() => (room > 0 && short ? film(g, room) : null), [g, room, short])
+  const title = titleOf(g)
+  const says = statement(cut)
+  useSheet(scene && { title, note: says, scene: stacked(scene, over), tint: null, grids: [g] }, [scene, over, title])
+  return (
+    <div ref={pane}>
+      <div class="fields">
+        <label class="field wide">
+          <span>
+            {t('flow.hide')} {percent(hide)}
+          </span>
+          <input type="range" min={0} max={0.5} step={0.01} value={hide} onInput={(event) => set({ hide: Number((event.target as HTMLInputElement).value) })} />
+        </label>
+      </div>
+      <p class="faint">{says}</p>
+      {scene && <CanvasView scene={scene} label={`${t('view.flow')}: ${title}`} />}
+      {over && (
+        <>
+          <h3>{t('film')}</h3>
+          <p class="faint">{t('film.about', { places: meanMove(g).toFixed(1) })}</p>
+          <CanvasView scene={over} label={`${t('film')}: ${title}`} />
+        </>
+      )}
+      <Numbers grid={g} />
+    </div>
+  )
+}

@@ -1,0 +1,102 @@
+// The step in question, whichever view points at it: what was written, how likely it was, what else might have been,
+// and how undecided look and choice were. An alternative can be pressed: then it is written instead.
+import { effect, signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import { t } from '../i18n'
+import { choiceEntropy, percent, rowEntropy } from '../model/grid'
+import { shown } from '../model/text'
+import { pathBefore, prefixBefore } from '../model/whatif'
+import { grid, record } from '../state/derived'
+import { hovered, set, state } from '../state/store'
+import { barsOf } from '../views/steps'
+import { RowEditor } from './row_editor'
+
+// The last row pointed at stays, so that the pointer can travel here.
+const inspected = signal(-1)
+
+function Alternatives({ row }: { row: number }) {
+  const g = grid.value!
+  const token = g.firstToken[row]!
+  const force = (text: string): void => {
+    const target = record.peek()!.target
+    set({ prefix: prefixBefore(target, token), path: pathBefore(target, token), next: text, row })
+  }
+  return (
+    <ol class="bars">
+      {barsOf(g, row, 8).map((bar) => {
+        const p = percent(bar.probability)
+        return (
+          <li class={bar.taken ? 'taken' : ''}>
+            <button
+              type="button"
+              disabled={bar.taken || state.target.value !== ''}
+              onClick={() => force(bar.text)}
+            >
+              <span class="unseen">{t(bar.taken ? 'step.taken' : 'step.write')} </span>
+              <bdi lang="">{shown(bar)}</bdi>
+              <span class="bar">
+                <span style={{ width: `${Math.max(1, 100 * Math.min(1, bar.probability))}%` }} />
+              </span>
+              <span class="p">{p}</span>
+            </button>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
+
+export function Inspector() {
+  const [editing, setEditing] = useState(false)
+  useEffect(
+    () =>
+      effect(() => {
+        const row = hovered.value.row
+        if (row >= 0) inspected.value = row
+        else if (state.row.value >= 0) inspected.value = state.row.value
+      }),
+    [],
+  )
+  const g = grid.value
+  // While a row is being set, pointing elsewhere does not take it away.
+  const wanted = editing && state.row.value >= 0 ? state.row.value : inspected.value
+  const row = g && wanted < g.rows.length ? wanted : -1
+  if (!g || row < 0 || g.rowSide !== 'target') {
+    return (
+      <aside class="inspector" aria-label={t('step')}>
+        <p class="faint">{t('step.none')}</p>
+      </aside>
+    )
+  }
+  const choice = choiceEntropy(record.value?.steps[g.firstToken[row]!])
+  const edit = (): void => {
+    set({ row })
+    setEditing(true)
+  }
+  return (
+    <aside class="inspector" aria-label={t('step')}>
+      <h2>
+        {t('step.title', { step: row + 1 })} <bdi lang="">{shown(g.rows[row]!)}</bdi>
+      </h2>
+      {g.notes.length > 0 && (
+        <>
+          <p class="faint">{t('step.choose')}</p>
+          <Alternatives row={row} />
+        </>
+      )}
+      <p class="entropies">
+        {t('entropy.look.long', { value: rowEntropy(g, row).toFixed(2) })}
+        {choice !== null && <br />}
+        {choice !== null && t('entropy.choice.long', { value: choice.toFixed(2) })}
+      </p>
+      {g.reduction.kind === 'cross' &&
+        (editing ? (
+          <RowEditor key={`${g.firstToken[row]}`} step={g.firstToken[row]!} close={() => setEditing(false)} />
+        ) : (
+          <button type="button" onClick={edit}>
+            {t('editor.open')}
+          </button>
+        ))}
+    </aside>
+  )
+}

@@ -1,0 +1,23 @@
+// Which colour is which weight.
+import { useEffect, useRef } from 'preact/hooks'
+import { t } from '../i18n'
+import { dark } from '../state/derived'
+import type { Tint } from '../views/colour'
+import { legend } from '../views/heatmap'
+import { inkNow, prepare } from './canvas_view'
+
+export function Legend({ tint, masked }: { tint: Tint; masked: boolean }) {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const isDark = dark.value
+  const name = t('weight')
+  useEffect(() => {
+    const painter = prepare(canvas.current!, 290, 30, inkNow())
+    legend(painter, tint, 0, 2, name)
+  }, [tint, isDark, name])
+  return (
+    <p class="legend">
+      <canvas ref={canvas} role="img" aria-label={`${name}: ${tint.low.toFixed(2)} – ${tint.high.toFixed(2)}`} />
+      {masked && <span class="masked">{t('masked')}</span>}
+    </p>
+  )
+}

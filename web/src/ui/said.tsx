@@ -1,0 +1,23 @@
+// The line that says what is pointed at, for the eye and for a screen reader. Written past the virtual DOM: it changes
+// with every move of the pointer.
+import { effect } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { t } from '../i18n'
+import { describe, grid } from '../state/derived'
+import { state } from '../state/store'
+import { shownPlace } from './canvas_view'
+
+export function Said() {
+  const line = useRef<HTMLParagraphElement>(null)
+  useEffect(
+    () =>
+      effect(() => {
+        const { row, column } = shownPlace()
+        const text = grid.value ? describe(grid.value, row, column) : ''
+        line.current!.textContent = text || t(state.view.value === 'flow' ? 'how.to.flow' : state.view.value === 'heatmap' ? 'how.to.heatmap' : 'how.to')
+        line.current!.classList.toggle('faint', text === '')
+      }),
+    [],
+  )
+  return <p class="said" role="status" aria-live="polite" ref={line} />
+}

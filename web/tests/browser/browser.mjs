@@ -1,0 +1,55 @@
+// A real Chromium and a server for the browser tests: the mock with the built page, or the server FOVEA_URL names.
+import { existsSync } from 'node:fs'
+import { chromium } from 'playwright-core'
+import { serve } from '../../mock/server.mjs'
+
+const kPlaces = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].filter(Boolean)
+export const executablePath = kPlaces.find(existsSync)
+export const isMock = !process.env.FOVEA_URL
+export const why = executablePath ? false : 'there is no Chromium here (set CHROMIUM)'
+
+export async function open() {
+  const server = isMock ? await serve() : null
+  const url = new URL('/', process.env.FOVEA_URL ?? `http://127.0.0.1:${server.address().port}/`).href
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  const troubles = [] // what the page complained of, and requests that left the machine
+  const asked = []
+
+  const page = async (wanted = '', options = {}) => {
+    const hash = addressOf(wanted)
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US', ...options })
+    const it = await context.newPage()
+    it.on('pageerror', (error) => troubles.push(`error: ${error.message}`))
+    it.on('console', (message) => message.type() === 'error' && troubles.push(`console: ${message.text()}`))
+    it.on('request', (request) => {
+      const to = new URL(request.url())
+      asked.push(to.href)
+      if (!['data:', 'blob:'].includes(to.protocol) && to.origin !== new URL(url).origin) troubles.push(`request: ${to.href}`)
+    })
+    await it.goto(`${url}${hash ? `#${hash}` : ''}`)
+    return it
+  }
+  const close = async () => {
+    await browser.close()
+    server?.close()
+  }
+  return { page, close, troubles, asked, url }
+}
+
+// A model of a real server may bring no examples.
+const kText = process.env.FOVEA_TEXT ?? 'a dog runs through the snow .'
+function addressOf(hash) {
+  if (isMock || hash.includes('text=')) return hash
+  return [hash, `text=${encodeURIComponent(kText)}`].filter(Boolean).join('&')
+}
+
+// Until the answer is complete and drawn.
+export async function settled(page) {
+  await page.waitForSelector('.look')
+  await page.waitForFunction(() => !document.querySelector('output.live') && /\d/.test(document.querySelector('.status')?.textContent ?? ''))
+  await page.waitForTimeout(60)
+}
+
+export const tokens = (page, side) => page.locator(`[aria-labelledby="side-${side}"] .token`)
+export const shaded = (page, side) =>
+  tokens(page, side).evaluateAll((all) => all.filter((t) => t.style.backgroundColor !== '').map((t) => t.textContent))

@@ -1,0 +1,15 @@
+// Prints what the page weighs and fails when its script is over the budget.
+import { readdirSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+
+const kMostScript = 60_000 // bytes, gzipped
+const folder = new URL('../dist/assets/', import.meta.url)
+let script = 0
+for (const name of readdirSync(folder)) {
+  const content = readFileSync(new URL(name, folder))
+  const zipped = gzipSync(content, { level: 9 }).length
+  console.log(`${name.padEnd(28)} ${String(content.length).padStart(8)} B ${String(zipped).padStart(8)} B gzipped`)
+  if (name.endsWith('.js')) script += zipped
+}
+console.log(`script: ${script} of ${kMostScript} B`)
+if (script > kMostScript) process.exit(1)

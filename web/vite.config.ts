@@ -1,0 +1,33 @@
+// How the page is built: one script and one sheet with hashed names, nothing inline, so that the strictest
+// Content-Security-Policy can be served with it. In development the mock answers unless FOVEA_URL names a server.
+import { defineConfig, type Plugin } from 'vite'
+import { fileURLToPath } from 'node:url'
+
+const server = process.env.FOVEA_URL
+
+const mock: Plugin = {
+  name: 'fovea-mock',
+  apply: 'serve',
+  async configureServer(vite) {
+    const { answer } = await import(fileURLToPath(new URL('./mock/server.mjs', import.meta.url)))
+    vite.middlewares.use((request, response, next) => {
+      if (!request.url?.startsWith('/v1/')) return next()
+      answer(request, response)
+    })
+  },
+}
+
+export default defineConfig({
+  base: './',
+  plugins: server ? [] : [mock],
+  server: server ? { proxy: { '/v1': server } } : {},
+  esbuild: { legalComments: 'none' },
+  build: {
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    reportCompressedSize: false,
+    rollupOptions: { output: { manualChunks: () => 'page' } },
+  },
+  test: { include: ['tests/unit/**/*.test.ts'] },
+} as Parameters<typeof defineConfig>[0])
