@@ -9,6 +9,7 @@
 #include "kernels/cases.h"
 #include "kernels/profile.h"
 #include "nn/parameters.h"
+#include "tensor/cuda.h"
 #include "train/optimiser.h"
 
 namespace fovea::testing {
@@ -51,8 +52,15 @@ TEST_P(CoverageTest, EveryKernelIsCalledByTheCasesThatClaimIt) {
   EXPECT_EQ(covered, table_entries());
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, CoverageTest, ::testing::Values(Device::reference(), Device::cpu()),
-                         [](const auto& test) { return fmt::format("{}", test.param); });
+std::vector<Device> backends() {
+  std::vector<Device> all = {Device::reference(), Device::cpu()};
+  if (cuda::device_count() > 0) all.push_back(Device::cuda());
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Backends, CoverageTest, ::testing::ValuesIn(backends()), [](const auto& test) {
+  constexpr const char* kNames[] = {"reference", "cpu", "cuda"};
+  return kNames[static_cast<int>(test.param.kind)];
+});
 
 template <class Args> void do_nothing(Stream&, const Args&) {}
 
