@@ -19,9 +19,9 @@ struct ImageShape {
         out_height(y.dim(1)),
         out_width(y.dim(2)),
         window(over) {}
-  int64_t image() const { return height * width * channels; }
-  int64_t positions() const { return out_height * out_width; }
-  int64_t columns() const { return window.height * window.width * channels; }
+  FOVEA_HOST_DEVICE int64_t image() const { return height * width * channels; }
+  FOVEA_HOST_DEVICE int64_t positions() const { return out_height * out_width; }
+  FOVEA_HOST_DEVICE int64_t columns() const { return window.height * window.width * channels; }
 };
 
 // Calls body(oy, ox, wy, wx) for each window that holds (y, x), by its place and by that inside it.
