@@ -102,9 +102,13 @@ class Library {
     if (bias != nullptr) set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const float beta = x.accumulate ? 1.0f : 0.0f;
     void* c = const_cast<void*>(x.c.data);
-    require_blas(cublasLtMatmul(handle_, plan.product, &x.alpha, x.b.data, plan.b, x.a.data, plan.a, &beta, c, plan.c,
-                                c, plan.c, &plan.algorithm, workspace_, kWorkspace, stream),
-                 "multiply");
+    const cublasStatus_t status =
+        cublasLtMatmul(handle_, plan.product, &x.alpha, x.b.data, plan.b, x.a.data, plan.a, &beta, c, plan.c, c, plan.c,
+                       &plan.algorithm, workspace_, kWorkspace, stream);
+    // It may promise a product and then not like its addresses: nothing has been computed then.
+    plan.usable = status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE;
+    if (!plan.usable) return false;
+    require_blas(status, "multiply");
     return true;
   }
 
