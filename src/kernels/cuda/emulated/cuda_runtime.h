@@ -31,7 +31,6 @@ void meet_block();
 // Leaves 8 bytes, waits for the warp, and returns those of all its lanes.
 const uint64_t* meet_warp(uint64_t own);
 int lane();
-unsigned live_lanes();
 
 template <class V> V exchanged(V x, int other) {
   static_assert(sizeof(V) <= sizeof(uint64_t));
