@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "kernels/cases.h"
-#include "tensor/cuda.h"
 
 namespace fovea::testing {
 namespace {
@@ -81,14 +80,14 @@ void expect_right(const std::string& name, double f32, double bf16, const Proble
 class Cuda : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (cuda::device_count() == 0) GTEST_SKIP() << "no card here, or a build without CUDA";
+    if (!available(Device::cuda())) GTEST_SKIP() << "no card here, or a build without CUDA";
   }
 };
 
 // ---- memory ------------------------------------------------------------------------------------
 
 TEST(CudaBuild, SaysWhenThereIsNone) {
-  if (cuda::device_count() > 0) GTEST_SKIP() << "there is one";
+  if (available(Device::cuda())) GTEST_SKIP() << "there is one";
   EXPECT_THROW(empty({2}, DType::kF32, Device::cuda()), Error);
 }
 

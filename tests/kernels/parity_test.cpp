@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "kernels/cases.h"
-#include "tensor/cuda.h"
 
 namespace fovea::testing {
 namespace {
@@ -19,22 +18,16 @@ struct Mode {
 
 constexpr double kF32Epsilon = 0x1p-23, kBf16Epsilon = 0x1p-8;
 
-std::vector<Mode> modes() {
-  std::vector<Mode> all = {
-      {"reference_f32", {Device::reference(), DType::kF32}, kF32Epsilon, &Tolerance::f32},
-      {"cpu_f32", {Device::cpu(), DType::kF32}, kF32Epsilon, &Tolerance::f32},
-      {"cpu_bf16", {Device::cpu(), DType::kBF16}, kBf16Epsilon, &Tolerance::bf16},
-      {"cpu_f32_with_bf16_products", {Device::cpu(), DType::kF32, Precision::kBF16}, kBf16Epsilon, &Tolerance::bf16},
-  };
-  if (cuda::device_count() == 0) return all;
-  const Device card = Device::cuda();
-  all.push_back({"cuda_f32", {card, DType::kF32}, kF32Epsilon, &Tolerance::f32});
-  all.push_back({"cuda_bf16", {card, DType::kBF16}, kBf16Epsilon, &Tolerance::bf16});
-  all.push_back(
-      {"cuda_bf16_with_bf16_products", {card, DType::kBF16, Precision::kBF16}, kBf16Epsilon, &Tolerance::bf16});
-  all.push_back({"cuda_f32_with_bf16_products", {card, DType::kF32, Precision::kBF16}, kBf16Epsilon, &Tolerance::bf16});
-  return all;
-}
+const Mode kModes[] = {
+    {"reference_f32", {Device::reference(), DType::kF32}, kF32Epsilon, &Tolerance::f32},
+    {"cpu_f32", {Device::cpu(), DType::kF32}, kF32Epsilon, &Tolerance::f32},
+    {"cpu_bf16", {Device::cpu(), DType::kBF16}, kBf16Epsilon, &Tolerance::bf16},
+    {"cpu_f32_with_bf16_products", {Device::cpu(), DType::kF32, Precision::kBF16}, kBf16Epsilon, &Tolerance::bf16},
+    {"cuda_f32", {Device::cuda(), DType::kF32}, kF32Epsilon, &Tolerance::f32},
+    {"cuda_bf16", {Device::cuda(), DType::kBF16}, kBf16Epsilon, &Tolerance::bf16},
+    {"cuda_bf16_with_bf16_products", {Device::cuda(), DType::kBF16, Precision::kBF16}, kBf16Epsilon, &Tolerance::bf16},
+    {"cuda_f32_with_bf16_products", {Device::cuda(), DType::kF32, Precision::kBF16}, kBf16Epsilon, &Tolerance::bf16},
+};
 
 void expect_near(const std::vector<double>& got, const std::vector<double>& expected, double tolerance,
                  const std::string& what) {
@@ -55,7 +48,8 @@ class ParityTest : public ::testing::TestWithParam<size_t> {};
 
 TEST_P(ParityTest, EqualsReference) {
   const Case& c = cases()[GetParam()];
-  for (const Mode& mode : modes()) {
+  for (const Mode& mode : kModes) {
+    if (!available(mode.setting.device)) continue;
     const auto inputs = input_values(c, mode.setting.dtype);
     const Outcome expected = run_case(c, {Device::reference(), DType::kF64}, inputs);
     const Outcome got = run_case(c, mode.setting, inputs);
@@ -70,7 +64,7 @@ TEST_P(ParityTest, EqualsReference) {
 }
 
 TEST(Parity, IncludesCuda) {
-  if (cuda::device_count() == 0) GTEST_SKIP() << "no card here, or a build without CUDA: cuda is not compared";
+  if (!available(Device::cuda())) GTEST_SKIP() << "no card here, or a build without CUDA: cuda is not compared";
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, ParityTest, ::testing::Range(size_t{0}, cases().size()),
