@@ -56,10 +56,11 @@ std::vector<Device> backends() {
   std::erase_if(all, [](Device device) { return !available(device); });
   return all;
 }
-INSTANTIATE_TEST_SUITE_P(Backends, CoverageTest, ::testing::ValuesIn(backends()), [](const auto& test) {
+std::string backend_name(const ::testing::TestParamInfo<Device>& test) {
   constexpr const char* kNames[] = {"reference", "cpu", "cuda"};
   return kNames[static_cast<int>(test.param.kind)];
-});
+}
+INSTANTIATE_TEST_SUITE_P(Backends, CoverageTest, ::testing::ValuesIn(backends()), backend_name);
 
 template <class Args> void do_nothing(Stream&, const Args&) {}
 
