@@ -42,7 +42,7 @@ bench: packages
 	build/release/bench/train $(BENCH)
 	build/release/bench/decode $(BENCH)
 
-SOURCES = $(shell git ls-files '*.h' '*.cpp')
+SOURCES = $(shell git ls-files '*.h' '*.cpp' '*.cu')
 
 format:
 	clang-format -i $(SOURCES)

@@ -3,22 +3,34 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
+if(FOVEA_CUDA AND NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 13 has C++20
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+endif()
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  set(CMAKE_CUDA_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
 endif()
 
 add_library(fovea_options INTERFACE)
 target_include_directories(fovea_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
-target_compile_options(fovea_options INTERFACE
+set(host_options
   -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   # Products and sums are contracted to fused multiply-adds only where a kernel asks for one, so that
   # the reference means the same on every machine.
   -ffp-contract=off
   $<$<BOOL:${FOVEA_WERROR}>:-Werror>)
+set(card_options
+  --expt-relaxed-constexpr
+  -DFMT_USE_CONSTEXPR=1 -DFMT_CONSTEVAL=  # fmt 9 believes that nvcc has no constexpr
+  -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers
+  $<$<BOOL:${FOVEA_WERROR}>:-Werror=all-warnings>)
+target_compile_options(fovea_options INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:${host_options}>" "$<$<COMPILE_LANGUAGE:CUDA>:${card_options}>")
 if(FOVEA_SANITIZE)
   target_compile_options(fovea_options INTERFACE -fsanitize=${FOVEA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(fovea_options INTERFACE -fsanitize=${FOVEA_SANITIZE})

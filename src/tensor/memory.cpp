@@ -5,20 +5,18 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tensor/cuda.h"
+
 namespace fovea {
 
 namespace {
 
 constexpr size_t kHugePage = size_t{1} << 21, kLarge = 2 * kHugePage;
 
-void require_host(Device device) {
-  check(device.on_host(), "memory: expected a device this build has, got {} (this is a build without CUDA)", device);
-}
-
 }  // namespace
 
 std::byte* allocate_memory(Device device, size_t bytes) {
-  require_host(device);
+  if (!device.on_host()) return cuda::allocate(device, bytes);
   const size_t alignment = bytes >= kLarge ? kHugePage : kAlignment;
   const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* data = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
@@ -31,16 +29,18 @@ std::byte* allocate_memory(Device device, size_t bytes) {
   return static_cast<std::byte*>(data);
 }
 
-void free_memory(Device, std::byte* data) noexcept { std::free(data); }
+void free_memory(Device device, std::byte* data) noexcept {
+  if (!device.on_host()) return cuda::release(device, data);
+  std::free(data);
+}
 
 void zero_memory(Device device, std::byte* data, size_t bytes) {
-  require_host(device);
+  if (!device.on_host()) return cuda::zero(device, data, bytes);
   std::memset(data, 0, bytes);
 }
 
 void copy_memory(Device to_device, std::byte* to, Device from_device, const std::byte* from, size_t bytes) {
-  require_host(to_device);
-  require_host(from_device);
+  if (!to_device.on_host() || !from_device.on_host()) return cuda::copy(to_device, to, from_device, from, bytes);
   if (bytes > 0) std::memcpy(to, from, bytes);  // an empty one may have no address
 }
 

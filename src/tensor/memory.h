@@ -16,7 +16,7 @@ constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register, one 
 std::byte* allocate_memory(Device device, size_t bytes);  // Error when there is none left
 void free_memory(Device device, std::byte* data) noexcept;
 void zero_memory(Device device, std::byte* data, size_t bytes);
-// Between any two devices; on return the copy is done.
+// Between any two devices; on return `from` may be changed and `to` be read by whatever is called next.
 void copy_memory(Device to_device, std::byte* to, Device from_device, const std::byte* from, size_t bytes);
 
 // What a backend keeps about a buffer's contents (packed or rounded copies of weights). It belongs to

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "base/random.h"
+#include "tensor/cuda.h"
 
 namespace fovea::testing {
 
@@ -466,6 +467,16 @@ const std::vector<Case>& cases() {
     return all;
   }();
   return list;
+}
+
+bool available(Device device) {
+  if (!device.on_host()) return device.index < cuda::device_count();
+  try {
+    kernels(device);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 std::vector<double> to_doubles(const Tensor& x) {

@@ -40,6 +40,9 @@ struct Case {
 
 const std::vector<Case>& cases();
 
+// Whether this build has kernels for a device, and this machine the device.
+bool available(Device device);
+
 // The inputs of a case in f64, the same on every call; rounded to `dtype` where it is coarser.
 std::vector<std::vector<double>> input_values(const Case& c, DType dtype);
 

@@ -51,8 +51,16 @@ TEST_P(CoverageTest, EveryKernelIsCalledByTheCasesThatClaimIt) {
   EXPECT_EQ(covered, table_entries());
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, CoverageTest, ::testing::Values(Device::reference(), Device::cpu()),
-                         [](const auto& test) { return fmt::format("{}", test.param); });
+std::vector<Device> backends() {
+  std::vector<Device> all = {Device::reference(), Device::cpu(), Device::cuda()};
+  std::erase_if(all, [](Device device) { return !available(device); });
+  return all;
+}
+std::string backend_name(const ::testing::TestParamInfo<Device>& test) {
+  constexpr const char* kNames[] = {"reference", "cpu", "cuda"};
+  return kNames[static_cast<int>(test.param.kind)];
+}
+INSTANTIATE_TEST_SUITE_P(Backends, CoverageTest, ::testing::ValuesIn(backends()), backend_name);
 
 template <class Args> void do_nothing(Stream&, const Args&) {}
 

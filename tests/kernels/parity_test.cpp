@@ -17,11 +17,16 @@ struct Mode {
 };
 
 constexpr double kF32Epsilon = 0x1p-23, kBf16Epsilon = 0x1p-8;
+
 const Mode kModes[] = {
     {"reference_f32", {Device::reference(), DType::kF32}, kF32Epsilon, &Tolerance::f32},
     {"cpu_f32", {Device::cpu(), DType::kF32}, kF32Epsilon, &Tolerance::f32},
     {"cpu_bf16", {Device::cpu(), DType::kBF16}, kBf16Epsilon, &Tolerance::bf16},
     {"cpu_f32_with_bf16_products", {Device::cpu(), DType::kF32, Precision::kBF16}, kBf16Epsilon, &Tolerance::bf16},
+    {"cuda_f32", {Device::cuda(), DType::kF32}, kF32Epsilon, &Tolerance::f32},
+    {"cuda_bf16", {Device::cuda(), DType::kBF16}, kBf16Epsilon, &Tolerance::bf16},
+    {"cuda_bf16_with_bf16_products", {Device::cuda(), DType::kBF16, Precision::kBF16}, kBf16Epsilon, &Tolerance::bf16},
+    {"cuda_f32_with_bf16_products", {Device::cuda(), DType::kF32, Precision::kBF16}, kBf16Epsilon, &Tolerance::bf16},
 };
 
 void expect_near(const std::vector<double>& got, const std::vector<double>& expected, double tolerance,
@@ -44,6 +49,7 @@ class ParityTest : public ::testing::TestWithParam<size_t> {};
 TEST_P(ParityTest, EqualsReference) {
   const Case& c = cases()[GetParam()];
   for (const Mode& mode : kModes) {
+    if (!available(mode.setting.device)) continue;
     const auto inputs = input_values(c, mode.setting.dtype);
     const Outcome expected = run_case(c, {Device::reference(), DType::kF64}, inputs);
     const Outcome got = run_case(c, mode.setting, inputs);
@@ -55,6 +61,10 @@ TEST_P(ParityTest, EqualsReference) {
       expect_near(got.gradients[i], expected.gradients[i], tolerance, fmt::format("{}: gradient {}", mode.name, i));
     }
   }
+}
+
+TEST(Parity, IncludesCuda) {
+  if (!available(Device::cuda())) GTEST_SKIP() << "no card here, or a build without CUDA: cuda is not compared";
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, ParityTest, ::testing::Range(size_t{0}, cases().size()),

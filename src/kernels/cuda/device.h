@@ -1,0 +1,140 @@
+// What every kernel of the card is written with: how it is launched, how elements are read and written, and how
+// the threads that share a row find their sum. Everything here is deterministic: the shape of a sum depends on the
+// sizes alone. No kernel waits for the card, allocates or looks at what lies on it, so that any of them can be
+// captured in a graph.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/random.h"
+#include "kernels/kernels.h"
+#include "tensor/cuda.h"
+
+namespace fovea::cuda {
+
+constexpr int kWarp = 32;
+constexpr int kBlock = 256;  // threads, where nothing else is said
+
+// ---- launching ---------------------------------------------------------------------------------
+
+struct Grid {
+  dim3 blocks, threads;
+};
+
+inline cudaStream_t queue_of(const Stream& stream) { return static_cast<cudaStream_t>(stream.handle); }
+
+template <class... Parameters, class... Arguments>
+void launch(Stream& stream, void (*kernel)(Parameters...), const Grid& grid, Arguments&&... arguments) {
+  if (grid.blocks.x == 0 || grid.blocks.y == 0 || grid.blocks.z == 0) return;
+#if defined(__CUDACC__)
+  use(stream.device);
+  kernel<<<grid.blocks, grid.threads, 0, queue_of(stream)>>>(static_cast<Parameters>(arguments)...);
+  require(cudaGetLastError(), "a kernel");
+#else
+  static_cast<void>(stream);
+  emulated::run(grid.blocks, grid.threads, [&] { kernel(static_cast<Parameters>(arguments)...); });
+#endif
+}
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+inline unsigned to_unsigned(int64_t x) { return static_cast<unsigned>(x); }
+
+// One thread an element, each going on by the size of the grid when there are very many.
+inline Grid elements_grid(int64_t count) {
+  constexpr int64_t kMostBlocks = int64_t{1} << 16;
+  return {dim3(to_unsigned(std::min(ceil_div(count, kBlock), kMostBlocks))), dim3(kBlock)};
+}
+__device__ inline int64_t first_element() { return int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ inline int64_t element_stride() { return int64_t{gridDim.x} * blockDim.x; }
+
+// ---- elements ----------------------------------------------------------------------------------
+
+// Calls body(T{}) with the type of the tensor's elements: float or bf16.
+template <class Body> void with_type_of(const Tensor& x, Body&& body) {
+  if (x.dtype() == DType::kBF16) return body(bf16{});
+  fovea::check(x.dtype() == DType::kF32, "cuda: expected elements of f32 or bf16, got {}", x.dtype());
+  body(float{});
+}
+
+__device__ inline float load(const float* x) { return *x; }
+__device__ inline float load(const bf16* x) { return static_cast<float>(*x); }
+__device__ inline float load(const int32_t* x) { return static_cast<float>(*x); }
+__device__ inline void store(float* x, float value) { *x = value; }
+__device__ inline void store(bf16* x, float value) { *x = bf16(value); }
+__device__ inline void store(int32_t* x, float value) { *x = static_cast<int32_t>(value); }
+template <class T> __device__ void add(T* x, float value) { store(x, load(x) + value); }
+
+constexpr float kInfinity = __builtin_huge_valf();
+
+// ---- random numbers ----------------------------------------------------------------------------
+
+// A RandomSite as a kernel gets it. The step is read on the card, so that a replayed graph draws anew.
+struct RandomSource {
+  uint64_t seed;
+  uint32_t site;
+  const int32_t* step;
+
+  explicit RandomSource(const RandomSite& random)
+      : seed(random.seed), site(random.site), step(random.step.data<int32_t>()) {}
+  __device__ uint64_t stream() const {
+    return step == nullptr ? 0 : uint64_t{static_cast<uint32_t>(*step)} << 32 | site;
+  }
+};
+
+// ---- teams: the threads that share a row -------------------------------------------------------
+
+template <class V> __device__ V from_lane(V x, int other) { return __shfl_xor_sync(0xFFFFFFFFu, x, other); }
+
+struct Sum {
+  template <class V> __device__ V operator()(V a, V b) const { return a + b; }
+};
+struct Largest {
+  template <class V> __device__ V operator()(V a, V b) const { return a < b ? b : a; }
+};
+
+// What all lanes of a warp hold, combined; every lane gets the same bits, for op must not care about the order of
+// its two arguments.
+template <class V, class Op> __device__ V over_warp(V x, Op op) {
+  for (int other = kWarp / 2; other > 0; other /= 2) x = op(x, from_lane(x, other));
+  return x;
+}
+
+// kThreads threads along x: one warp, or the whole block (then threadIdx.y is 0, and all must call).
+template <int kThreads> struct Team {
+  static_assert(kThreads == kWarp || kThreads == kBlock);
+
+  template <class V, class Op> __device__ static V all(V x, Op op) {
+    x = over_warp(x, op);
+    if constexpr (kThreads > kWarp) {
+      __shared__ V parts[kThreads / kWarp];
+      __syncthreads();  // what was read from it last time has been read
+      if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = x;
+      __syncthreads();
+      x = parts[0];
+      for (int i = 1; i < kThreads / kWarp; ++i) x = op(x, parts[i]);
+    }
+    return x;
+  }
+  template <class V> __device__ static V sum(V x) { return all(x, Sum()); }
+  template <class V> __device__ static V largest(V x) { return all(x, Largest()); }
+};
+
+constexpr int kRowsOfWarps = 4;  // rows a block has when each has a warp
+template <int kThreads> Grid rows_grid(int64_t rows) {
+  if (kThreads == kWarp) return {dim3(to_unsigned(ceil_div(rows, kRowsOfWarps))), dim3(kWarp, kRowsOfWarps)};
+  return {dim3(to_unsigned(rows)), dim3(kBlock)};
+}
+__device__ inline int64_t team_row() { return int64_t{blockIdx.x} * blockDim.y + threadIdx.y; }
+
+// Calls body with the size of team that suits rows of this width, as an integral constant.
+template <class Body> void with_team(int64_t width, Body&& body) {
+  if (width <= 1024) return body(std::integral_constant<int, kWarp>());
+  body(std::integral_constant<int, kBlock>());
+}
+
+}  // namespace fovea::cuda

@@ -1,0 +1,12 @@
+// Every function of the CUDA table, by the name of its entry.
+#pragma once
+
+#include "kernels/kernels.h"
+
+namespace fovea::cuda {
+
+#define FOVEA_DECLARE_KERNEL(name, Args) void name(Stream&, const Args&);
+FOVEA_KERNELS(FOVEA_DECLARE_KERNEL)
+#undef FOVEA_DECLARE_KERNEL
+
+}  // namespace fovea::cuda

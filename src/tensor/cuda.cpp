@@ -1,0 +1,164 @@
+#include "tensor/cuda.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "tensor/memory.h"
+
+namespace fovea::cuda {
+
+namespace {
+
+constexpr int kMostDevices = 16;
+
+// Pinned memory that copies from the host pass through, in two halves: one is filled while the card reads the
+// other. A half is filled again only when the card has read all of it.
+class Staging {
+ public:
+  void send(std::byte* to, const std::byte* from, size_t bytes, cudaStream_t stream) {
+    if (memory_ == nullptr) make();
+    while (bytes > 0) {
+      if (used_ >= kHalf) turn(stream);
+      const size_t piece = std::min(bytes, kHalf - used_);
+      std::byte* at = memory_ + static_cast<size_t>(half_) * kHalf + used_;
+      std::memcpy(at, from, piece);
+      require(cudaMemcpyAsync(to, at, piece, cudaMemcpyHostToDevice, stream), "a copy to the card");
+      used_ += (piece + kAlignment - 1) / kAlignment * kAlignment;
+      to += piece;
+      from += piece;
+      bytes -= piece;
+    }
+  }
+
+ private:
+  static constexpr size_t kHalf = size_t{4} << 20;
+
+  void make() {
+    for (cudaEvent_t& event : read_) {
+      require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+    }
+    void* memory = nullptr;
+    require(cudaMallocHost(&memory, 2 * kHalf), "allocating pinned memory");
+    memory_ = static_cast<std::byte*>(memory);
+  }
+  void turn(cudaStream_t stream) {
+    require(cudaEventRecord(read_[half_], stream), "recording an event");
+    half_ = 1 - half_;
+    require(cudaEventSynchronize(read_[half_]), "waiting for copies to the card");
+    used_ = 0;
+  }
+
+  std::byte* memory_ = nullptr;
+  cudaEvent_t read_[2] = {};
+  int half_ = 0;
+  size_t used_ = 0;
+};
+
+struct Card {
+  cudaStream_t stream = nullptr;
+  std::mutex mutex;  // of the staging
+  Staging staging;
+};
+
+// Cards are never destroyed: tensors may be freed after the last static object.
+Card& card(Device device) {
+  static std::mutex mutex;
+  static std::array<Card*, kMostDevices> cards = {};
+  fovea::check(device.index < device_count(), "cuda: expected a card below {}, got {}", device_count(), device);
+  use(device);
+  const std::lock_guard lock(mutex);
+  Card*& made = cards[device.index];
+  if (made == nullptr) {
+    auto fresh = std::make_unique<Card>();
+    require(cudaStreamCreateWithFlags(&fresh->stream, cudaStreamNonBlocking), "making a stream");
+    made = fresh.release();
+  }
+  return *made;
+}
+
+}  // namespace
+
+void require(int status, std::string_view what) {
+  const auto error = static_cast<cudaError_t>(status);
+  if (error == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());
+  fail("cuda: expected {} to work, got {} ({})", what, cudaGetErrorName(error), cudaGetErrorString(error));
+}
+
+int device_count() {
+  static const int count = [] {
+    int found = 0;
+    if (cudaGetDeviceCount(&found) != cudaSuccess) found = 0;
+    static_cast<void>(cudaGetLastError());
+    return std::min(found, kMostDevices);
+  }();
+  return count;
+}
+
+void use(Device device) {
+  thread_local int current = -1;
+  if (current == device.index) return;
+  fovea::check(device.index < device_count(), "cuda: expected one of {} cards, got {}", device_count(), device);
+  require(cudaSetDevice(device.index), "choosing a card");
+  current = device.index;
+}
+
+void* stream(Device device) { return card(device).stream; }
+
+void synchronize(Device device) { require(cudaStreamSynchronize(card(device).stream), "the work of the card"); }
+
+std::byte* allocate(Device device, size_t bytes) {
+  card(device);
+  void* data = nullptr;
+  const cudaError_t status = cudaMalloc(&data, std::max<size_t>(bytes, 1));
+  if (status == cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());
+    size_t left = 0, all = 0;
+    static_cast<void>(cudaMemGetInfo(&left, &all));
+    fail("memory: expected {} bytes on {}, got none: {} of its {} are left; lower the batch size or the model's", bytes,
+         device, left, all);
+  }
+  require(status, "allocating memory on the card");
+  return static_cast<std::byte*>(data);
+}
+
+// cudaFree waits for work that may still use the memory. At the end of the process the runtime may be gone.
+void release(Device device, std::byte* data) noexcept {
+  try {
+    use(device);
+    static_cast<void>(cudaFree(data));
+  } catch (const Error&) {
+  }
+  static_cast<void>(cudaGetLastError());
+}
+
+void zero(Device device, std::byte* data, size_t bytes) {
+  if (bytes == 0) return;
+  require(cudaMemsetAsync(data, 0, bytes, card(device).stream), "setting memory to zero");
+}
+
+void copy(Device to_device, std::byte* to, Device from_device, const std::byte* from, size_t bytes) {
+  if (bytes == 0) return;
+  if (from_device.on_host()) {
+    Card& target = card(to_device);
+    const std::lock_guard lock(target.mutex);
+    target.staging.send(to, from, bytes, target.stream);
+  } else if (to_device.on_host()) {
+    const cudaStream_t stream = card(from_device).stream;
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a copy from the card");
+    require(cudaStreamSynchronize(stream), "the work of the card");
+  } else if (to_device == from_device) {
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, card(to_device).stream), "a copy on the card");
+  } else {
+    synchronize(from_device);
+    synchronize(to_device);
+    require(cudaMemcpyPeer(to, to_device.index, from, from_device.index, bytes), "a copy between cards");
+  }
+}
+
+}  // namespace fovea::cuda
