@@ -1,4 +1,6 @@
 // Moving data: joining and splitting columns, rows of an embedding table, dropout, rotary positions.
+#include <algorithm>
+
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/sums.h"
 #include "kernels/rotary.h"
@@ -42,6 +44,7 @@ void move_pieces(Stream& stream, std::span<const Piece> pieces, const Tensor& jo
     Pieces some;
     int64_t widest = 0;
     const auto flush = [&] {
+      if (some.count == 0) return;
       Grid grid = elements_grid(outer * widest);
       grid.blocks.y = static_cast<unsigned>(some.count);
       launch(stream, pieces_kernel<kJoins, T>, grid, some, joined.data<T>(), outer, total, accumulate);
@@ -50,6 +53,8 @@ void move_pieces(Stream& stream, std::span<const Piece> pieces, const Tensor& jo
     };
     for (const Piece& piece : pieces) {
       if (piece.tensor && piece.width > 0) {
+        // Two pieces may be one tensor that both are added to: one launch after the other.
+        if (std::count(some.data, some.data + some.count, piece.tensor.data<T>()) > 0) flush();
         some.data[some.count] = piece.tensor.data<T>();
         some.begin[some.count] = begin;
         some.width[some.count++] = piece.width;
