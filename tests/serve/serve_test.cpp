@@ -113,9 +113,9 @@ TEST_F(Serve, AnswersAsItsDocumentSays) {
 }
 
 TEST_F(Serve, TranslatesAsTheProgramDoes) {
-  for (const std::string& folder : {model(), transformer()}) {
-    const std::string name = folder == model() ? "model" : "transformer";
-    const Outcome said = fovea_command({"translate", "-m", folder, "--precision", "f32", "--json", "--beam", "3",
+  for (const std::string& served : {model(), transformer()}) {
+    const std::string name = served == model() ? "model" : "transformer";
+    const Outcome said = fovea_command({"translate", "-m", served, "--precision", "f32", "--json", "--beam", "3",
                                         "--nbest", "2", "--max-length", "12"},
                                        "a b c\n\nd e\n");
     const Json answer =
@@ -361,6 +361,7 @@ TEST_F(Serve, SlowClientsAndLongAnswersEnd) {
   streamed["text"] = "a b c";
   streamed["stream"] = true;
   streamed["beam"] = 64;
+  streamed["no_repeat_ngram"] = 3;  // looked for in all that was said, at every step
   const std::vector<Event> events = events_of(quick.post("/v1/translate", streamed).body);
   EXPECT_EQ(events.back().name, "error");
 }
