@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <concepts>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -33,7 +34,9 @@ class Server {
   Reply get(const std::string& path, const std::vector<std::pair<std::string, std::string>>& headers = {}) const;
   Reply post(const std::string& path, const std::string& body,
              const std::vector<std::pair<std::string, std::string>>& headers = {}) const;
-  Reply post(const std::string& path, const Json& body) const { return post(path, body.dump()); }
+  template <std::same_as<Json> Body> Reply post(const std::string& path, const Body& body) const {
+    return post(path, body.dump());
+  }
   // Bytes as they are, and all that comes back until the server closes, or for so long at most.
   std::string raw(const std::string& bytes, int milliseconds = 5000) const;
   int connect() const;  // a socket

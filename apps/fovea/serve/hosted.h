@@ -2,16 +2,14 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "decode/translator.h"
+#include "fovea/serve/json.h"
 
 namespace fovea::app {
-
-using Json = nlohmann::ordered_json;
 
 // What about.json in the model's folder may say; everything is optional.
 struct About {

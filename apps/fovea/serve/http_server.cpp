@@ -38,8 +38,8 @@ class Threads : public httplib::TaskQueue {
     {
       const std::lock_guard lock(mutex_);
       tasks_.push_back(std::move(task));
-      waiting_ = std::ssize(tasks_);
       if (std::ssize(tasks_) > idle_ && std::ssize(threads_) < most_) threads_.emplace_back([this] { run(); });
+      count_waiting();
     }
     changed_.notify_one();
   }
@@ -53,6 +53,11 @@ class Threads : public httplib::TaskQueue {
   }
 
  private:
+  // Connections that no thread will take until another one ends.
+  void count_waiting() {
+    const int64_t free = idle_ + most_ - std::ssize(threads_);
+    waiting_ = std::max<int64_t>(0, std::ssize(tasks_) - free);
+  }
   void run() {
     for (std::unique_lock lock(mutex_);;) {
       ++idle_;
@@ -61,7 +66,7 @@ class Threads : public httplib::TaskQueue {
       if (tasks_.empty()) return;
       const std::function<void()> task = std::move(tasks_.front());
       tasks_.pop_front();
-      waiting_ = std::ssize(tasks_);
+      count_waiting();
       lock.unlock();
       task();
       lock.lock();

@@ -1,5 +1,7 @@
 #include "fovea/serve/job.h"
 
+#include <fmt/format.h>
+
 namespace fovea::app {
 
 bool Job::wait_done(std::chrono::milliseconds most) {
@@ -33,18 +35,14 @@ void Job::finish() {
   changed_.notify_all();
 }
 
-bool go_together(const Job& a, const Job& b) {
-  if (a.alone || b.alone || a.targets.empty() != b.targets.empty()) return false;
-  if (!a.targets.empty()) {
-    return a.score.keep_weights == b.score.keep_weights && a.score.alternatives == b.score.alternatives;
+void Job::set_group() {
+  if (!targets.empty()) {
+    group = fmt::format("score {} {}", score.keep_weights, score.alternatives);
+    return;
   }
-  SearchOptions x = a.search, y = b.search;
-  if (x.alternatives != y.alternatives || x.keep_weights != y.keep_weights) return false;
-  const Fields fields = fields_of(x), others = fields_of(y);
-  for (size_t i = 0; i < fields.list().size(); ++i) {
-    if (fields.list()[i].value() != others.list()[i].value()) return false;
-  }
-  return true;
+  group = fmt::format("translate {} {}", search.keep_weights, search.alternatives);
+  const Fields fields = fields_of(search);
+  for (const Field& field : fields.list()) group += " " + field.text();
 }
 
 }  // namespace fovea::app

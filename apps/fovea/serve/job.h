@@ -26,6 +26,7 @@ class Job {
   SearchOptions search;              // begins are this job's own
   ScoreOptions score;
   bool alone = false;  // what it asks for cannot be shared with other jobs
+  std::string group;   // jobs of one group may be decoded in one batch; set by set_group
   bool wants_steps = false, wants_tree = false;
   int64_t tokens = 0;  // of the sources
   Clock::time_point deadline;
@@ -37,6 +38,8 @@ class Job {
   std::exception_ptr error;
   int64_t together = 0;  // sentences it was decoded with
   bool dropped = false;  // nobody waited any more, or its time was over: what there is is not whole
+
+  void set_group();  // from all of the above
 
   // The client's side: takes steps while they come. Each waits for so long at most.
   bool wait_done(std::chrono::milliseconds most);
@@ -55,8 +58,5 @@ class Job {
   bool done_ = false;
   std::atomic<bool> cancelled_ = false;
 };
-
-// Whether two jobs may be decoded in one batch.
-bool go_together(const Job& a, const Job& b);
 
 }  // namespace fovea::app

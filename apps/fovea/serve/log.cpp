@@ -5,15 +5,13 @@
 
 #include <chrono>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "fovea/serve/json.h"
 #include "view/text_width.h"
 
 namespace fovea::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string now_text() {
   const auto now = std::chrono::system_clock::now();
@@ -23,8 +21,6 @@ std::string now_text() {
 
 // In one piece, so that lines of several threads do not mix.
 void put(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
-
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace
 
@@ -40,7 +36,7 @@ void Log::request(const LogEntry& e) const {
       json["target_tokens"] = e.target_tokens;
       json["batch"] = e.batch;
     }
-    return put(dumped(json));
+    return put(dump(json));
   }
   std::string line = fmt::format("{} {} {} {} status={} ms={:.2f} in={} out={}", now_text(), e.client, e.method,
                                  harmless(e.path), e.status, e.milliseconds, e.bytes_in, e.bytes_out);
@@ -53,7 +49,7 @@ void Log::request(const LogEntry& e) const {
 
 void Log::event(const std::string& message) const {
   if (off_) return;
-  put(json_ ? dumped({{"time", now_text()}, {"message", message}}) : fmt::format("{} {}", now_text(), message));
+  put(json_ ? dump({{"time", now_text()}, {"message", message}}) : fmt::format("{} {}", now_text(), message));
 }
 
 }  // namespace fovea::app

@@ -345,8 +345,6 @@ std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limi
 
 // ---- writing
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 std::string translation_json(const Hosted& model, const Job& job, size_t i, bool attention) {
   const Translation& translation = job.translations[i];
   std::string candidates;

@@ -51,7 +51,6 @@ std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limi
 std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const Hosted& model, const SearchOptions& search,
                                const Limits& limits);
 
-std::string dump(const Json& json);
 std::string translation_json(const Hosted& model, const Job& job, size_t i, bool attention);
 std::string translations_json(const Hosted& model, const Job& job, bool attention, double milliseconds);
 std::string record_json(const Hosted& model, const Job& job);

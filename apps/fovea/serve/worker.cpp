@@ -33,6 +33,8 @@ class BatchWatcher : public SearchWatcher {
   std::vector<Place> places_;
 };
 
+bool together(const Job& a, const Job& b) { return !a.alone && !b.alone && a.group == b.group; }
+
 }  // namespace
 
 Worker::Worker(std::string name, const Translator& translator, const WorkerOptions& options, Slots& slots,
@@ -46,6 +48,7 @@ Worker::Worker(std::string name, const Translator& translator, const WorkerOptio
       thread_([this] { run(); }) {}
 
 void Worker::submit(std::shared_ptr<Job> job) {
+  job->set_group();
   {
     const std::lock_guard lock(mutex_);
     if (stopping_) throw overloaded("The server is stopping.");
@@ -104,7 +107,7 @@ void Worker::gather(Batch& batch, int64_t& tokens) {
       metrics_.add_cancelled(name_);
       job.dropped = true;
       job.finish();
-    } else if (!batch.empty() && (tokens + job.tokens > options_.batch_tokens || !go_together(*batch.front(), job))) {
+    } else if (!batch.empty() && (tokens + job.tokens > options_.batch_tokens || !together(*batch.front(), job))) {
       ++at;
       continue;
     } else {
