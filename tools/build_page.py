@@ -9,7 +9,7 @@ import sys
 
 
 def main(web: pathlib.Path, npm: str, stamp: pathlib.Path, strict: bool) -> int:
-    for command in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
+    for command in (["install", "--no-audit", "--no-fund", "--no-save"], ["run", "build"]):
         done = subprocess.run([npm, *command], cwd=web, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             print(done.stdout[-4000:])
