@@ -61,7 +61,9 @@ function Output() {
       <p class="name">
         <span id="output-name">{t('output')}</span>
         <span class="faint status">
-          {logp !== undefined && t('logp', { value: logp.toFixed(2) })} {status}
+          {logp !== undefined && t('logp', { value: logp.toFixed(2).replace('-', '−').replace('−0.00', '0.00') })}
+          {logp !== undefined && ', '}
+          {status}
         </span>
       </p>
       <output class={answer?.live ? 'live' : ''} for="source" dir="auto" lang="">

@@ -16,7 +16,9 @@ export function film(grid: Grid, room: number): Scene {
   const line = columns > 40 ? 14 : 20
   const names = Math.max(...grid.columns.map((l) => Math.min(110, measure(shown(l), kSize)))) + 14
   const widest = Math.max(...grid.rows.map((l) => Math.min(90, measure(shown(l), kSize)))) + 10
-  const step = Math.max(26, widest, Math.min(84, (room - names - 30) / rows))
+  // All steps in sight where that leaves room for most words; else as wide as words are.
+  const fit = (room - names - 8) / rows
+  const step = fit >= 42 ? Math.min(84, fit) : Math.max(26, widest)
   const top = 24
   const left = names + step / 2
   const xOf = (row: number): number => left + step * row
@@ -73,7 +75,7 @@ export function film(grid: Grid, room: number): Scene {
       for (const r of ribbons) painter.path(r.d, { fill: ink.link, alpha: r.from === r.to ? 0.22 : 0.45 })
       grid.rows.forEach((l, row) => {
         posts(painter, row)
-        const text = shorten(shown(l), (part) => measure(part, kSize) <= 90)
+        const text = shorten(shown(l), (part) => measure(part, kSize) <= Math.min(90, step - 4))
         painter.text(text, xOf(row), 14, { size: kSize, fill: l.mark ? ink.faint : ink.ink, align: 'center' })
       })
     },

@@ -34,7 +34,7 @@ function plan(grid: Grid, room: number, corner = 64) {
   const size = Math.min(13, Math.min(w, h) * 0.86)
   const labelled = size >= 7
   const longest = labelled ? Math.ceil(widest(grid.columns, size)) : 0
-  const turn = !labelled || longest <= w - 4 ? 0 : w >= 20 ? -45 : -90
+  const turn = !labelled || longest <= w - 4 ? 0 : w >= 24 ? -45 : -90
   const over = turn === 0 ? 34 : Math.max(34, longest * Math.sin((-turn * Math.PI) / 180) + size + 4)
   return { w, h, size, labelled, turn, most, left: labelled ? names : corner, top: over, spare: turn === -45 ? longest * 0.72 : 4 }
 }
