@@ -431,8 +431,8 @@ TEST_F(Serve, ManyClientsShareBatchesAndGetWhatEachWouldAlone) {
 TEST_F(Serve, StopsWhenItHasFinishedWhatItAccepted) {
   Server stopping({"-m", model(), "--log", "json"});
   Json request = slow_request();
-  request["min_length"] = 1500;
-  request["max_length"] = 1501;
+  request["min_length"] = 600;
+  request["max_length"] = 601;
   auto answer = std::async(std::launch::async, [&] { return stopping.post("/v1/translate", request); });
   for (int i = 0; i < 200 && stopping.metric("fovea_connections") < 2; ++i) usleep(10'000);
   usleep(100'000);
