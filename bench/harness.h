@@ -24,9 +24,11 @@ struct Options {
   std::string json;    // file the tables are written to, if any
   std::string filter;  // only cases whose name contains it, where a program has named cases
   std::string python;  // what runs a peer written in Python, where a program has one
+  std::string peers;   // a file with what peers measured in the same run, where a program takes one
 };
 
-// Reads --quick, --threads N, --json FILE, --filter TEXT, --python PATH. Prints help or an error and exits by itself.
+// Reads --quick, --threads N, --json FILE, --filter TEXT, --python PATH, --peers FILE. Prints help or an error and
+// exits by itself.
 Options parse(int argc, char** argv, const std::string& description);
 
 // Seconds a call: the median of the repeats and their quartiles.

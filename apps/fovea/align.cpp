@@ -91,7 +91,7 @@ int align_text(const AlignFlags& flags) {
   const Aligner forward(flags.load(), flags, false);
   std::optional<Aligner> backward;
   if (!flags.reverse_model.empty()) {
-    backward.emplace(Translator({flags.reverse_model}, flags.translator, Device::cpu()), flags, true);
+    backward.emplace(Translator({flags.reverse_model}, flags.translator), flags, true);
   }
   Console console(stderr);
   Output output(flags.output);

@@ -33,7 +33,7 @@ void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields,
 
 Translator ModelFlags::load() const {
   if (threads > 0) set_thread_count(threads);
-  return {models, translator, Device::cpu()};
+  return {models, translator};
 }
 
 CLI::Option* add_model_flags(CLI::App& command, ModelFlags& flags) {

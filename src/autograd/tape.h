@@ -58,6 +58,8 @@ class Tape {
   RandomSite next_random();
   // Memory held for passes, in bytes.
   size_t peak_bytes() const { return tensors_.peak() + records_.peak(); }
+  // While it stays the same, passes that make the same tensors in the same order have them at the same addresses.
+  uint64_t generation() const { return tensors_.generation(); }
 
   // The tape that ops on this thread record on, or null.
   static Tape* current();

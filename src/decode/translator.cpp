@@ -9,6 +9,7 @@
 namespace fovea {
 
 void TranslatorOptions::describe(Fields& f) {
+  f.add("device", device, "What to compute on: cpu, cuda or cuda:N, or auto, a card where there is one.");
   f.add(
        "precision", precision,
        "What factors of products are rounded to, where the CPU has instructions for it: bf16, or weights and what they "
@@ -43,11 +44,11 @@ Precision precision_named(const std::string& name) {
 
 }  // namespace
 
-Translator::Translator(const std::vector<std::string>& folders, const TranslatorOptions& options, Device device)
-    : options_(options), device_(device), precision_(precision_named(options.precision)) {
+Translator::Translator(const std::vector<std::string>& folders, const TranslatorOptions& options)
+    : options_(options), device_(device_named(options.device)), precision_(precision_named(options.precision)) {
   check(!folders.empty(), "translate: expected at least one model folder");
   for (const std::string& folder : folders) {
-    const LoadedModel& loaded = models_.emplace_back(load_model(folder, device));
+    const LoadedModel& loaded = models_.emplace_back(load_model(folder, device_));
     const LoadedModel& first = models_.front();
     check(loaded.source->bytes() == first.source->bytes() && loaded.target->bytes() == first.target->bytes(),
           "{}: expected the vocabularies of {}, for models that vote must read and write the same words", folder,

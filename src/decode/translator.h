@@ -15,6 +15,7 @@
 namespace fovea {
 
 struct TranslatorOptions {
+  std::string device = "auto";
   std::string precision = "bf16";
   int64_t batch_tokens = 2048;
   int64_t max_source = 1000;
@@ -36,7 +37,7 @@ struct Translation {
 
 class Translator {
  public:
-  Translator(const std::vector<std::string>& folders, const TranslatorOptions& options, Device device);
+  Translator(const std::vector<std::string>& folders, const TranslatorOptions& options);
 
   // One translation a line. `done` is told how many lines are finished. Begins, and a watcher's sentences, are of
   // lines; the weights of edits are in the order of the text.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 namespace fovea {
 
@@ -28,8 +29,11 @@ class CountedCall {
   CountedCall(Device device, Index index)
       : profile_(*profile_of(device)),
         counter_(profile_.counters_[static_cast<size_t>(index)]),
-        start_(std::chrono::steady_clock::now()) {}
+        start_(std::chrono::steady_clock::now()) {
+    if (!device.on_host()) begin_.emplace(device);
+  }
   ~CountedCall() {
+    if (begin_) counter_.marks.emplace_back(std::move(*begin_), cuda::Mark(profile_.device_));
     const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - start_;
     counter_.calls.fetch_add(1, std::memory_order_relaxed);
     counter_.nanoseconds.fetch_add(taken.count(), std::memory_order_relaxed);
@@ -43,6 +47,7 @@ class CountedCall {
   KernelProfile& profile_;
   KernelProfile::Counter& counter_;
   std::chrono::steady_clock::time_point start_;
+  std::optional<cuda::Mark> begin_;
 };
 
 namespace {
@@ -75,7 +80,11 @@ std::vector<KernelProfile::Entry> KernelProfile::entries() const {
   std::vector<Entry> entries;
   for (size_t i = 0; i < counters_.size(); ++i) {
     const int64_t calls = counters_[i].calls, nanoseconds = counters_[i].nanoseconds;
-    if (calls > 0) entries.push_back({kNames[i], calls, 1e-9 * static_cast<double>(nanoseconds)});
+    if (calls == 0) continue;
+    Entry& entry = entries.emplace_back(Entry{kNames[i], calls, 1e-9 * static_cast<double>(nanoseconds)});
+    if (device_.on_host()) continue;
+    entry.seconds = 0;
+    for (const auto& [begin, end] : counters_[i].marks) entry.seconds += end.seconds_since(begin);
   }
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.seconds > b.seconds; });

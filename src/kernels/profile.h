@@ -5,15 +5,18 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "tensor/cuda.h"
 
 namespace fovea {
 
 // Counts while it lives; one at a time for a device. Made and destroyed while nobody computes on it.
-// The time is the host's inside the call: on a device that queues its work, that of queueing it. A kernel
-// that calls others through the table is charged for them too.
+// The time is the host's inside the call or, on a card, the card's from before it to after it, when it last ran: in a
+// graph that is recorded meanwhile, when that was last replayed. A kernel that calls others through the table is
+// charged for them too.
 class KernelProfile {
  public:
   struct Entry {
@@ -34,6 +37,7 @@ class KernelProfile {
   friend class CountedCall;
   struct Counter {
     std::atomic<int64_t> calls{0}, nanoseconds{0};
+    std::vector<std::pair<cuda::Mark, cuda::Mark>> marks;  // on a card; one thread uses it
   };
 
   Device device_;

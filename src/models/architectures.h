@@ -25,10 +25,10 @@ class OutputLayer {
                     : &parameters.add("decoder.out.weight", {target_words, depth}, Initialiser::glorot())),
         bias_(&parameters.add("decoder.out.bias", {target_words}, Initialiser::constant(0.0))) {}
   // While a model trains with bf16 products its logits, by far the largest tensor there is, are bf16 too. What is
-  // decoded or validated sees them in f32.
+  // decoded or validated sees them as wide as the weights.
   Var operator()(const Var& features) const {
     const bool narrow = product_precision() == Precision::kBF16 && Tape::current() != nullptr;
-    return linear(narrow ? cast(features, DType::kBF16) : features, *weight_, *bias_);
+    return linear(cast(features, narrow ? DType::kBF16 : weight_->value().dtype()), *weight_, *bias_);
   }
 
  private:

@@ -30,7 +30,9 @@ class Embedding {
  public:
   // Rows begin normal with deviation 1/sqrt(depth).
   Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t depth);
-  Var operator()(const Tensor& ids, float scale = 1.0f) const { return embedding(*table_, ids, scale); }
+  Var operator()(const Tensor& ids, float scale = 1.0f) const {
+    return embedding(*table_, ids, scale, activation_type(table_->value()));
+  }
   const Parameter& table() const { return *table_; }
 
  private:

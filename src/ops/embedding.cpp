@@ -4,9 +4,13 @@
 
 namespace fovea {
 
-Var embedding(const Var& table, const Tensor& ids, float scale) {
+Var embedding(const Var& table, const Tensor& ids, float scale) { return embedding(table, ids, scale, table.dtype()); }
+
+Var embedding(const Var& table, const Tensor& ids, float scale, DType elements) {
   Expect("embedding", "the table", table.value()).elements().rank(2);
   Expect("embedding", "ids", ids).dtype(DType::kI32).on(table.device()).rank(0, Shape::kMaxRank - 1);
+  check(elements == table.dtype() || table.dtype() == accumulator_of(elements),
+        "embedding: expected {} of a table of {}, got a wish for {}", table.dtype(), table.dtype(), elements);
   const Device d = table.device();
   if (d.on_host()) {
     const int32_t* id = ids.data<int32_t>();
@@ -18,7 +22,7 @@ Var embedding(const Var& table, const Tensor& ids, float scale) {
   int64_t sizes[Shape::kMaxRank];
   std::copy(ids.shape().begin(), ids.shape().end(), sizes);
   sizes[ids.rank()] = table.dim(1);
-  const Tensor y = empty(Shape(std::span<const int64_t>(sizes, static_cast<size_t>(ids.rank()) + 1)), table.dtype(), d);
+  const Tensor y = empty(Shape(std::span<const int64_t>(sizes, static_cast<size_t>(ids.rank()) + 1)), elements, d);
   kernels(d).embedding(stream(d), {.table = table.value(), .ids = ids, .y = y, .scale = scale});
   return Tape::record(y, {table}, [=](const Tensor& dy) {
     kernels(d).embedding_grad(stream(d), {.ids = ids, .dy = dy, .dtable = table.grad(), .scale = scale});

@@ -12,6 +12,10 @@ Precision product_precision() {
   const bool records = Tape::current() != nullptr;
   return current_precision == Precision::kInt8 && records ? Precision::kBF16 : current_precision;
 }
+DType activation_type(const Tensor& parameter) {
+  const bool narrow = !parameter.device().on_host() && product_precision() != Precision::kF32;
+  return narrow && parameter.dtype() == DType::kF32 ? DType::kBF16 : parameter.dtype();
+}
 PrecisionScope::PrecisionScope(Precision precision) : before_(current_precision) { current_precision = precision; }
 PrecisionScope::~PrecisionScope() { current_precision = before_; }
 

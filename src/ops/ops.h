@@ -21,6 +21,9 @@ Var matmul(const Var& a, const Var& b, Transposes transposes = {});
 // What products on this thread round their factors to. f32 unless a scope says otherwise; int8 is for decoding and
 // means bf16 while a tape records.
 Precision product_precision();
+// What activations that begin with this parameter are kept in: on a card, where memory is what they cost, bf16 as soon
+// as products are rounded to it.
+DType activation_type(const Tensor& parameter);
 class PrecisionScope {
  public:
   explicit PrecisionScope(Precision precision);
@@ -71,9 +74,11 @@ Var concat(std::span<const Var> parts, int axis);
 inline Var concat(std::initializer_list<Var> parts, int axis) {
   return concat(std::span(parts.begin(), parts.size()), axis);
 }
-Var stack(std::span<const Var> parts);                                   // a new first axis
-Var columns(const Var& x, int64_t begin, int64_t end);                   // of the last axis
-Var embedding(const Var& table, const Tensor& ids, float scale = 1.0f);  // [V,E], [...] -> [...,E]
+Var stack(std::span<const Var> parts);                  // a new first axis
+Var columns(const Var& x, int64_t begin, int64_t end);  // of the last axis
+// [V,E], [...] -> [...,E], as the table's elements or, of an f32 one, as bf16.
+Var embedding(const Var& table, const Tensor& ids, float scale = 1.0f);
+Var embedding(const Var& table, const Tensor& ids, float scale, DType elements);
 
 // ---- regularisation and normalisation ----
 // Drops only while a tape in training records. `across_steps` repeats one mask over the first axis.

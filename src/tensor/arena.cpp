@@ -35,6 +35,7 @@ Arena::~Arena() {
 void Arena::add_chunk(size_t bytes) {
   std::byte* data = allocate_memory(device_, bytes);
   chunks_.push_back({data, bytes});
+  ++generation_;
   offset_ = 0;
   if (device_.on_host()) FOVEA_POISON(data, bytes);
 }

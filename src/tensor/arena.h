@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "tensor/device.h"
@@ -25,6 +26,8 @@ class Arena {
   void rewind();
   size_t used() const { return used_; }
   size_t peak() const { return peak_; }
+  // Changes whenever more memory was taken: what was made before, in the same order, may then get other addresses.
+  uint64_t generation() const { return generation_; }
 
   // The arena that `empty` takes from on this thread, if any.
   static Arena* current();
@@ -43,6 +46,7 @@ class Arena {
   std::vector<Chunk> free_;    // given back
   size_t offset_ = 0;          // in the last chunk
   size_t used_ = 0, peak_ = 0;
+  uint64_t generation_ = 0;
 };
 
 // While it lives, tensors made on this thread on the arena's device come from the arena. A null arena

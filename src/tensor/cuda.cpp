@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "tensor/memory.h"
 
@@ -15,6 +17,12 @@ namespace fovea::cuda {
 namespace {
 
 constexpr int kMostDevices = 16;
+
+std::byte* pinned(size_t bytes) {
+  void* memory = nullptr;
+  require(cudaMallocHost(&memory, bytes), "allocating pinned memory");
+  return static_cast<std::byte*>(memory);
+}
 
 // Pinned memory that copies from the host pass through, in two halves: one is filled while the card reads the
 // other. A half is filled again only when the card has read all of it.
@@ -42,9 +50,7 @@ class Staging {
     for (cudaEvent_t& event : read_) {
       require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
     }
-    void* memory = nullptr;
-    require(cudaMallocHost(&memory, 2 * kHalf), "allocating pinned memory");
-    memory_ = static_cast<std::byte*>(memory);
+    memory_ = pinned(2 * kHalf);
   }
   void turn(cudaStream_t stream) {
     require(cudaEventRecord(read_[half_], stream), "recording an event");
@@ -63,6 +69,8 @@ struct Card {
   cudaStream_t stream = nullptr;
   std::mutex mutex;  // of the staging
   Staging staging;
+  std::atomic<uint64_t> copies_to_host = 0;
+  std::vector<std::byte*>* recording = nullptr;  // where a graph that is being recorded keeps what is copied
 };
 
 // Cards are never destroyed: tensors may be freed after the last static object.
@@ -89,6 +97,8 @@ void require(int status, std::string_view what) {
   static_cast<void>(cudaGetLastError());
   fail("cuda: expected {} to work, got {} ({})", what, cudaGetErrorName(error), cudaGetErrorString(error));
 }
+
+bool is_built() { return true; }
 
 int device_count() {
   static const int count = [] {
@@ -147,9 +157,15 @@ void copy(Device to_device, std::byte* to, Device from_device, const std::byte* 
   if (from_device.on_host()) {
     Card& target = card(to_device);
     const std::lock_guard lock(target.mutex);
-    target.staging.send(to, from, bytes, target.stream);
+    if (target.recording == nullptr) return target.staging.send(to, from, bytes, target.stream);
+    std::byte* kept = target.recording->emplace_back(pinned(bytes));
+    std::memcpy(kept, from, bytes);
+    require(cudaMemcpyAsync(to, kept, bytes, cudaMemcpyHostToDevice, target.stream), "a copy to the card");
   } else if (to_device.on_host()) {
-    const cudaStream_t stream = card(from_device).stream;
+    Card& source = card(from_device);
+    const cudaStream_t stream = source.stream;
+    fovea::check(source.recording == nullptr, "cuda: expected no copy to the host in a graph");
+    ++source.copies_to_host;
     require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a copy from the card");
     require(cudaStreamSynchronize(stream), "the work of the card");
   } else if (to_device == from_device) {
@@ -159,6 +175,71 @@ void copy(Device to_device, std::byte* to, Device from_device, const std::byte* 
     synchronize(to_device);
     require(cudaMemcpyPeer(to, to_device.index, from, from_device.index, bytes), "a copy between cards");
   }
+}
+
+uint64_t copies_to_host(Device device) { return card(device).copies_to_host; }
+
+bool Graph::available(Device device) { return !device.on_host(); }
+
+Graph::Graph(Device device, const std::function<void()>& work) : device_(device) {
+  Card& own = card(device);
+  require(cudaStreamBeginCapture(own.stream, cudaStreamCaptureModeRelaxed), "recording a graph");
+  own.recording = &copied_;
+  cudaGraph_t recorded = nullptr;
+  const auto end = [&] {
+    own.recording = nullptr;
+    return cudaStreamEndCapture(own.stream, &recorded);
+  };
+  const auto let_go = [&] {
+    for (std::byte* bytes : copied_) static_cast<void>(cudaFreeHost(bytes));
+    if (recorded != nullptr) static_cast<void>(cudaGraphDestroy(recorded));
+    static_cast<void>(cudaGetLastError());
+  };
+  try {
+    work();
+    require(end(), "recording a graph");
+    cudaGraphExec_t made = nullptr;
+    require(cudaGraphInstantiate(&made, recorded, 0), "making a graph");
+    graph_ = made;
+  } catch (...) {
+    if (own.recording != nullptr) static_cast<void>(end());
+    let_go();
+    throw;
+  }
+  static_cast<void>(cudaGraphDestroy(recorded));
+}
+
+// It may still be running.
+Graph::~Graph() {
+  static_cast<void>(cudaStreamSynchronize(card(device_).stream));
+  static_cast<void>(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph_)));
+  for (std::byte* bytes : copied_) static_cast<void>(cudaFreeHost(bytes));
+  static_cast<void>(cudaGetLastError());
+}
+
+void Graph::launch() const {
+  require(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_), card(device_).stream), "queueing a graph");
+}
+
+Mark::Mark(Device device) {
+  Card& own = card(device);
+  cudaEvent_t event = nullptr;
+  require(cudaEventCreate(&event), "making an event");
+  event_ = event;
+  const unsigned flags = own.recording != nullptr ? cudaEventRecordExternal : cudaEventRecordDefault;
+  require(cudaEventRecordWithFlags(event, own.stream, flags), "recording an event");
+}
+
+Mark::~Mark() {
+  if (event_ != nullptr) static_cast<void>(cudaEventDestroy(static_cast<cudaEvent_t>(event_)));
+}
+
+double Mark::seconds_since(const Mark& earlier) const {
+  const auto to = static_cast<cudaEvent_t>(event_);
+  require(cudaEventSynchronize(to), "the work of the card");
+  float milliseconds = 0.0f;
+  require(cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(earlier.event_), to), "measuring");
+  return 1e-3 * static_cast<double>(milliseconds);
 }
 
 }  // namespace fovea::cuda

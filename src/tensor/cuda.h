@@ -3,12 +3,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tensor/device.h"
 
 namespace fovea::cuda {
 
+bool is_built();     // whether this build has CUDA
 int device_count();  // 0 in a build without CUDA, and on a machine without a card
 // The cudaStream_t of a device. All threads queue on the same one, so that what one thread has written another
 // may read without waiting.
@@ -22,8 +27,43 @@ std::byte* allocate(Device device, size_t bytes);
 void release(Device device, std::byte* data) noexcept;
 void zero(Device device, std::byte* data, size_t bytes);
 // To a device: copied into pinned memory at once and from there in the stream's order, so that the host does not
-// wait. From a device: waits. A capture of the stream must not hold a copy from the host, which would be replayed
-// with whatever lies in the pinned memory by then: what changes from step to step is copied before the replay.
+// wait. From a device: waits.
 void copy(Device to_device, std::byte* to, Device from_device, const std::byte* from, size_t bytes);
+
+uint64_t copies_to_host(Device device);  // so far: work that makes any cannot be recorded
+
+// Work on a device's stream, recorded once and queued again with one call. What it reads and writes stays where it
+// was: the memory must be there, and hold what the work expects, whenever it is queued. A copy from the host is
+// repeated with the bytes it had when it was recorded; a copy to the host cannot be recorded. No other thread may use
+// the stream meanwhile.
+class Graph {
+ public:
+  static bool available(Device device);
+  Graph(Device device, const std::function<void()>& work);
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  void launch() const;
+
+ private:
+  Device device_;
+  void* graph_ = nullptr;           // cudaGraphExec_t
+  std::vector<std::byte*> copied_;  // pinned: what was copied from the host
+};
+
+// A point in a device's stream, or in the graph that is being recorded, for measuring.
+class Mark {
+ public:
+  explicit Mark(Device device);
+  ~Mark();
+  Mark(Mark&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  Mark& operator=(Mark&&) = delete;
+  // What the card last took from there to here. Waits for it.
+  double seconds_since(const Mark& earlier) const;
+
+ private:
+  void* event_ = nullptr;  // cudaEvent_t
+};
 
 }  // namespace fovea::cuda

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -19,6 +20,9 @@ struct Device {
   constexpr bool on_host() const { return kind != Kind::kCuda; }
   friend constexpr bool operator==(Device, Device) = default;
 };
+
+// auto (a card where there is one), cpu, cuda or cuda:N. Error for anything else, and for a card that is not there.
+Device device_named(std::string_view name);
 
 }  // namespace fovea
 

@@ -6,6 +6,7 @@
 
 namespace fovea::cuda {
 
+bool is_built() { return true; }
 int device_count() { return 1; }
 void* stream(Device) {
   static int only;
@@ -22,5 +23,17 @@ void zero(Device, std::byte* data, size_t bytes) { std::memset(data, 0, bytes); 
 void copy(Device, std::byte* to, Device, const std::byte* from, size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
+uint64_t copies_to_host(Device) { return 0; }
+
+bool Graph::available(Device) { return false; }
+Graph::Graph(Device device, const std::function<void()>&) : device_(device) {
+  fail("cuda: expected a card to record a graph on, got its emulation");
+}
+Graph::~Graph() = default;
+void Graph::launch() const {}
+
+Mark::Mark(Device) {}
+Mark::~Mark() = default;
+double Mark::seconds_since(const Mark&) const { return 0.0; }
 
 }  // namespace fovea::cuda

@@ -21,9 +21,13 @@ void copy_memory(Device to_device, std::byte* to, Device from_device, const std:
 
 // What a backend keeps about a buffer's contents (packed or rounded copies of weights). It belongs to
 // the buffer, so that it goes when the buffer goes.
+class Buffer;
 class Derived {
  public:
   virtual ~Derived() = default;
+  // Brings copies up to date that are read by what was recorded before. Nothing to do where copies are made when
+  // they are asked for.
+  virtual void refresh(const Buffer&) {}
 };
 
 class Buffer {
@@ -40,6 +44,10 @@ class Buffer {
   // Whoever changes the contents of a buffer that products read as weights says so here.
   void contents_changed() { version_.fetch_add(1, std::memory_order_relaxed); }
   uint64_t version() const { return version_.load(std::memory_order_relaxed); }
+  void refresh_derived() {
+    const std::lock_guard lock(derived_mutex);
+    if (derived) derived->refresh(*this);
+  }
 
   // The backend's copies: made on first use, guarded by the mutex.
   std::mutex derived_mutex;

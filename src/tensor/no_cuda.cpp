@@ -6,6 +6,7 @@ namespace {
 [[noreturn]] void absent() { fail("cuda: this build has no CUDA; configure with -DFOVEA_CUDA=ON"); }
 }  // namespace
 
+bool is_built() { return false; }
 int device_count() { return 0; }
 void* stream(Device) { absent(); }
 void use(Device) { absent(); }
@@ -15,5 +16,15 @@ std::byte* allocate(Device, size_t) { absent(); }
 void release(Device, std::byte*) noexcept {}
 void zero(Device, std::byte*, size_t) { absent(); }
 void copy(Device, std::byte*, Device, const std::byte*, size_t) { absent(); }
+uint64_t copies_to_host(Device) { return 0; }
+
+bool Graph::available(Device) { return false; }
+Graph::Graph(Device device, const std::function<void()>&) : device_(device) { absent(); }
+Graph::~Graph() = default;
+void Graph::launch() const { absent(); }
+
+Mark::Mark(Device) { absent(); }
+Mark::~Mark() = default;
+double Mark::seconds_since(const Mark&) const { return 0.0; }
 
 }  // namespace fovea::cuda

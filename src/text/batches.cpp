@@ -92,6 +92,7 @@ void add_target(Batch& batch, const ParallelCorpus& corpus, int64_t time, Device
   batch.target_in = in.on(device);
   batch.target_out = out.on(device);
   batch.target_lengths = lengths.on(device)[0];
+  batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch.target_tokens)}, {1}, device);
 }
 
 }  // namespace

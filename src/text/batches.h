@@ -18,6 +18,7 @@ struct Batch {
   Tensor target_out;          // i32 [T,B]: y1 y2 ... kEnd, padded with kPad
   Tensor target_lengths;      // i32 [B], with kEnd
   int64_t target_tokens = 0;  // the sum of target_lengths
+  Tensor token_share;         // f32 [1]: 1 / target_tokens, on the device for a step that is recorded once and repeated
   std::vector<int64_t> rows;  // which pairs of the corpus they are
 };
 

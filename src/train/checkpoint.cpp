@@ -31,6 +31,7 @@ class Metadata {
 }  // namespace
 
 void Trainer::save_checkpoint() {
+  if (!device_.on_host()) take_loss();  // what is not finite is not kept
   progress_.minutes = minutes();
   began_ = saved_ = Clock::now();
   std::vector<NamedTensor> tensors = named_tensors(parameters_, parameters_.values(), "weights.");

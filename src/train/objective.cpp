@@ -50,7 +50,7 @@ Objective::Loss Objective::operator()(const Forced& forced, const Batch& batch, 
     const Var weights = mean(last->weights, 1).reshape(alignment.shape());
     total = total + affine(sum(Var(alignment) * log(affine(weights, 1.0f, kSmallestWeight))), -guided_);
   }
-  loss.total = affine(total, 1.0f / static_cast<float>(batch.target_tokens));
+  loss.total = total.reshape({1}) * cast(Var(batch.token_share), total.dtype());
   return loss;
 }
 

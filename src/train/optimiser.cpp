@@ -19,19 +19,27 @@ Optimiser::Optimiser(Parameters& parameters, const OptimiserOptions& options)
 }
 
 void Optimiser::step(float learning_rate) {
+  prepare(learning_rate);
+  apply();
+}
+
+void Optimiser::prepare(float learning_rate) {
   ++steps_;
   const auto correction = [&](float beta) { return 1.0 - std::pow(static_cast<double>(beta), steps_); };
   const double rate[3] = {learning_rate, correction(options_.beta1), correction(options_.beta2)};
   const float narrow[3] = {learning_rate, static_cast<float>(rate[1]), static_cast<float>(rate[2])};
   const bool wide = rate_.dtype() == DType::kF64;
-  const Device d = rate_.device();
-  copy_memory(d, rate_.raw(), Device::cpu(),
+  copy_memory(rate_.device(), rate_.raw(), Device::cpu(),
               reinterpret_cast<const std::byte*>(wide ? static_cast<const void*>(rate) : narrow), rate_.bytes());
+}
+
+void Optimiser::apply() {
+  const Device d = rate_.device();
+  parameters_.values().contents_changed();  // said first: the kernels may bring copies of them up to date
   zero_memory(d, squared_norm_.raw(), squared_norm_.bytes());
   kernels(d).squared_norm(stream(d), {.x = parameters_.grads(), .out = squared_norm_});
   update(0, parameters_.decaying(), options_.weight_decay);
   update(parameters_.decaying(), parameters_.values().size(), 0.0f);
-  parameters_.values().contents_changed();
 }
 
 void Optimiser::update(int64_t begin, int64_t end, float weight_decay) {

@@ -22,6 +22,9 @@ class Optimiser {
   Optimiser(Parameters& parameters, const OptimiserOptions& options);
 
   void step(float learning_rate);
+  // Its two halves: what comes from the host, and the work on the device, which may be recorded once and repeated.
+  void prepare(float learning_rate);
+  void apply();
   // The norm of the last step's gradient before clipping. Waits for the device.
   double grad_norm() const;
 

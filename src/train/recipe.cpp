@@ -75,6 +75,7 @@ void ValidationConfig::describe(Fields& f) {
 void Recipe::describe(Fields& f) {
   f.add("folder", folder, "Where the run goes: the model, its checkpoint, metrics.jsonl, recipe.toml.");
   f.add("seed", seed, "Of all random numbers.").at_least(0);
+  f.add("device", device, "What to compute on: cpu, cuda or cuda:N, or auto, a card where there is one.");
   f.add("threads", threads, "To compute with; 0 for all cores.").at_least(0);
   f.add("report_every", report_every,
         "Steps between progress lines where there is no terminal; 0 for about every 10 s.")

@@ -64,6 +64,7 @@ struct ValidationConfig {
 struct Recipe {
   std::string folder;
   int64_t seed = 1;
+  std::string device = "auto";
   int64_t threads = 0;
   int64_t report_every = 0;
   DataConfig data;

@@ -15,7 +15,7 @@ std::string recipe_path(const std::string& folder) { return folder + "/recipe.to
 
 // Keys that may differ when a run goes on.
 bool may_change(std::string_view key) {
-  for (const std::string_view prefix : {"folder", "threads", "report_every", "validation.", "training.epochs",
+  for (const std::string_view prefix : {"folder", "device", "threads", "report_every", "validation.", "training.epochs",
                                         "training.steps", "training.minutes", "training.checkpoint_minutes"}) {
     if (key.starts_with(prefix)) return true;
   }

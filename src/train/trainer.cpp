@@ -17,6 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kSecondsBetweenLines = 10;
+constexpr double kSecondsBetweenLooks = 0.2;
 constexpr double kAverageBegins = 10;  // the running average follows closely over the first steps
 
 double seconds_since(std::chrono::steady_clock::time_point t) {
@@ -77,10 +78,12 @@ Trainer::Trainer(const Recipe& recipe, Start start, TrainingListener& listener)
     : recipe_(recipe),
       listener_(listener),
       resumes_(resumes(recipe, start)),
+      device_(device_named(recipe.device)),
       precision_(recipe.training.precision == "bf16" ? Precision::kBF16 : Precision::kF32),
       text_(recipe, resumes_ ? recipe.folder : ""),
       parameters_(device_),
       tape_(device_, static_cast<uint64_t>(recipe.seed)),
+      graphs_(device_),
       schedule_(recipe.training),
       objective_(recipe.training, recipe.model.attention) {
   for (const std::string& text : text_.messages()) listener_.message(text);
@@ -96,8 +99,9 @@ Trainer::Trainer(const Recipe& recipe, Start start, TrainingListener& listener)
     average_ = empty(parameters_.values().shape(), parameters_.dtype(), device_);
     copy(parameters_.values(), average_);
   }
-  listener_.message(fmt::format("{}: {:.2f} million parameters", recipe.model.architecture,
-                                static_cast<double>(parameters_.count()) / 1e6));
+  loss_sum_ = zeros({1}, DType::kF32, device_);
+  listener_.message(fmt::format("{}: {:.2f} million parameters, on {}", recipe.model.architecture,
+                                static_cast<double>(parameters_.count()) / 1e6, device_));
   if (resumes_) {
     load_checkpoint();
     listener_.message(fmt::format("resuming after step {}", progress_.step));
@@ -130,29 +134,48 @@ TrainingResult Trainer::run(const std::atomic<bool>& interrupt) {
 
 void Trainer::train_step() {
   epoch_ended_ = false;
-  for (int64_t part = 0; part < recipe_.training.accumulation; ++part) {
+  const int64_t parts = recipe_.training.accumulation;
+  ++progress_.step;
+  rate_ = schedule_.rate(progress_.step, done());
+  for (int64_t part = 0; part < parts; ++part) {
+    const bool last = part == parts - 1;
     tape_.reset();
     const Recording recording(tape_);
     const int64_t epoch = text_.state().epoch;
     const Batch batch = text_.next(device_);
+    const Tensor alignment = text_.alignment(batch, device_);
     epoch_ended_ = epoch_ended_ || text_.state().epoch != epoch;
-    const Forced forced =
-        model_->force({batch.source, batch.source_lengths}, batch.target_in, objective_.needs_weights());
-    const Objective::Loss loss = objective_(forced, batch, text_.alignment(batch, device_));
-    tape_.backward(affine(loss.total, 1.0f / static_cast<float>(recipe_.training.accumulation)));
-    const double sum = to_host<float>(loss.cross_entropy.value())[0];
-    check(std::isfinite(sum),
-          "training: the loss is not finite at step {}; the last checkpoint is kept. Lower training.learning_rate or "
-          "training.clip_norm, or lengthen training.warmup",
-          progress_.step + 1);
-    counted_.loss += sum;
+    if (last) optimiser_->prepare(static_cast<float>(rate_));
+    parameters_.values().buffer()->refresh_derived();
     counted_.tokens += batch.target_tokens;
+    graphs_.run({batch.source.dim(0), batch.target_in.dim(0), batch.source.dim(1), last ? 1 : 0}, tape_.generation(),
+                [&] { work_on(batch, alignment, last); });
   }
-  ++progress_.step;
   ++counted_.steps;
-  rate_ = schedule_.rate(progress_.step, done());
-  optimiser_->step(static_cast<float>(rate_));
   update_average();
+}
+
+void Trainer::work_on(const Batch& batch, const Tensor& alignment, bool last) {
+  const Forced forced =
+      model_->force({batch.source, batch.source_lengths}, batch.target_in, objective_.needs_weights());
+  const Objective::Loss loss = objective_(forced, batch, alignment);
+  tape_.backward(affine(loss.total, 1.0f / static_cast<float>(recipe_.training.accumulation)));
+  kernels(device_).affine(stream(device_),
+                          {.x = loss.cross_entropy.value().reshape({1}), .y = loss_sum_, .accumulate = true});
+  if (device_.on_host()) take_loss();
+  if (last) optimiser_->apply();
+}
+
+void Trainer::take_loss() {
+  const double sum = to_host<float>(loss_sum_)[0];
+  zero_memory(device_, loss_sum_.raw(), loss_sum_.bytes());
+  check(std::isfinite(sum),
+        "training: the loss is not finite at step {}; the last checkpoint is kept. Lower training.learning_rate or "
+        "training.clip_norm, or lengthen training.warmup",
+        progress_.step);
+  counted_.loss += sum;
+  counted_.with_loss = counted_.tokens;
+  loss_taken_ = Clock::now();
 }
 
 void Trainer::update_average() {
@@ -167,16 +190,20 @@ void Trainer::update_average() {
 void Trainer::report_step() {
   const double seconds = seconds_since(counted_.from);
   const Batcher::State text = text_.state();
+  const int64_t every = recipe_.report_every;
+  const bool logged = every > 0 ? progress_.step % every == 0 : seconds >= kSecondsBetweenLines || epoch_ended_;
+  // On a card to look at the loss is to wait for it, so it is looked at now and then.
+  const bool looks = logged || counted_.with_loss == 0 || seconds_since(loss_taken_) >= kSecondsBetweenLooks;
+  if (!device_.on_host() && looks) take_loss();
   StepReport report{.step = progress_.step,
                     .epoch = text.epoch,
                     .epoch_done = static_cast<double>(text.next) / static_cast<double>(text_.batches()),
-                    .loss = counted_.loss / static_cast<double>(counted_.tokens),
+                    .loss = counted_.loss / static_cast<double>(counted_.with_loss),
                     .learning_rate = rate_,
                     .tokens_per_second = static_cast<double>(counted_.tokens) / seconds,
                     .minutes = minutes(),
-                    .minutes_left = done() > 0 ? minutes() * (1 - done()) / done() : -1};
-  const int64_t every = recipe_.report_every;
-  report.logged = every > 0 ? progress_.step % every == 0 : seconds >= kSecondsBetweenLines || epoch_ended_;
+                    .minutes_left = done() > 0 ? minutes() * (1 - done()) / done() : -1,
+                    .logged = logged};
   if (report.logged) {
     report.grad_norm = optimiser_->grad_norm();
     metrics_->write(Json{{"event", "train"},
@@ -194,6 +221,7 @@ void Trainer::report_step() {
 }
 
 void Trainer::validate() {
+  if (!device_.on_host()) take_loss();
   const Clock::time_point began = Clock::now();
   ValidationReport report{.step = progress_.step};
   {

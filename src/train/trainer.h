@@ -15,6 +15,7 @@
 #include "train/recipe.h"
 #include "train/run_folder.h"
 #include "train/schedule.h"
+#include "train/step_graphs.h"
 #include "train/training_text.h"
 
 namespace fovea {
@@ -73,6 +74,8 @@ class Trainer {
   };
 
   void train_step();
+  void work_on(const Batch& batch, const Tensor& alignment, bool last);  // what a card repeats from a graph
+  void take_loss();                                                      // from the device; Error when it is not finite
   void update_average();
   void report_step();
   void validate();
@@ -87,25 +90,27 @@ class Trainer {
   Recipe recipe_;
   TrainingListener& listener_;
   bool resumes_;
-  Device device_ = Device::cpu();
+  Device device_;
   Precision precision_;
   TrainingText text_;
   Parameters parameters_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Optimiser> optimiser_;
-  Tensor average_;  // of the weights, laid out like them; empty without ema
+  Tensor average_;   // of the weights, laid out like them; empty without ema
+  Tensor loss_sum_;  // [1]: of the words since it was last taken
   std::unique_ptr<MetricsFile> metrics_;
   Tape tape_;
+  StepGraphs graphs_;
   Schedule schedule_;
   Objective objective_;
   Progress progress_;
-  Clock::time_point began_ = Clock::now(), saved_ = began_;
+  Clock::time_point began_ = Clock::now(), saved_ = began_, loss_taken_ = began_;
   bool epoch_ended_ = false;   // by the last step
   int64_t validated_at_ = -1;  // the step
   double rate_ = 0;            // of the last step
   struct {                     // since the last line in the metrics
     double loss = 0;
-    int64_t tokens = 0, steps = 0;
+    int64_t tokens = 0, with_loss = 0, steps = 0;  // with_loss: of those tokens the loss is known
     Clock::time_point from = Clock::now();
   } counted_;
 };

@@ -63,7 +63,7 @@ Json attentions(const ModelConfig& c) {
 }  // namespace
 
 Hosted::Hosted(std::string name, const std::string& folder, const TranslatorOptions& options)
-    : name_(std::move(name)), translator_({folder}, options, Device::cpu()), about_(read_about(folder)) {
+    : name_(std::move(name)), translator_({folder}, options), about_(read_about(folder)) {
   const Vocabulary& target = *translator_.model().target;
   for (int32_t id = kEnd; id < target.size(); ++id) {
     const std::string text = word_text(id, target), piece = target.piece(id);

@@ -17,22 +17,24 @@ struct Pieces {
   void* data[kMost];
   int64_t begin[kMost], width[kMost];
   int count = 0;
+  bool packed = true;  // all of them begin and end at packs
 };
 
-template <bool kJoins, class T>
+template <bool kJoins, int kCount, class T>
 __global__ void pieces_kernel(const __grid_constant__ Pieces pieces, T* joined, int64_t outer, int64_t total,
                               bool accumulate) {
   T* part = static_cast<T*>(pieces.data[blockIdx.y]);
   const int64_t begin = pieces.begin[blockIdx.y], width = pieces.width[blockIdx.y];
-  for (int64_t k = first_element(); k < outer * width; k += element_stride()) {
+  for (int64_t k = kCount * first_element(); k < outer * width; k += kCount * element_stride()) {
     const int64_t whole = outer == 1 ? begin + k : k / width * total + begin + k % width;
     const T* from = kJoins ? part + k : joined + whole;
     T* to = kJoins ? joined + whole : part + k;
+    Pack<T, kCount> pack = load_pack<kCount>(from);
     if (accumulate) {
-      add(to, load(from));
-    } else {
-      *to = *from;
+      const Pack<T, kCount> before = load_pack<kCount>(to);
+      for (int i = 0; i < kCount; ++i) add(pack.x + i, load(before.x + i));
     }
+    store_pack(to, pack);
   }
 }
 
@@ -47,8 +49,12 @@ void move_pieces(Stream& stream, std::span<const Piece> pieces, const Tensor& jo
       if (some.count == 0) return;
       Grid grid = elements_grid(outer * widest);
       grid.blocks.y = static_cast<unsigned>(some.count);
-      launch(stream, pieces_kernel<kJoins, T>, grid, some, joined.data<T>(), outer, total, accumulate);
+      const bool packed = some.packed && total % kPack == 0 && is_packed(joined.raw());
+      if (packed) grid.blocks.x = elements_grid(outer * widest / kPack).blocks.x;
+      launch(stream, packed ? pieces_kernel<kJoins, kPack, T> : pieces_kernel<kJoins, 1, T>, grid, some,
+             joined.data<T>(), outer, total, accumulate);
       some.count = 0;
+      some.packed = true;
       widest = 0;
     };
     for (const Piece& piece : pieces) {
@@ -58,6 +64,7 @@ void move_pieces(Stream& stream, std::span<const Piece> pieces, const Tensor& jo
         some.data[some.count] = piece.tensor.data<T>();
         some.begin[some.count] = begin;
         some.width[some.count++] = piece.width;
+        some.packed = some.packed && begin % kPack == 0 && piece.width % kPack == 0 && is_packed(piece.tensor.raw());
         widest = std::max(widest, piece.width);
         if (some.count == Pieces::kMost) flush();
       }
@@ -153,6 +160,25 @@ __global__ void dropout_kernel(const T* x, T* y, int64_t count, int64_t period, 
   }
 }
 
+// The same where packs are never cut apart: the period is a multiple of their size.
+template <class T>
+__global__ void packed_dropout_kernel(const T* x, T* y, int64_t count, int64_t period, Dropping dropping,
+                                      RandomSource random, bool accumulate) {
+  const uint64_t stream = random.stream();
+  for (int64_t i = kPack * first_element(); i < count; i += kPack * element_stride()) {
+    const auto place = static_cast<uint64_t>(period == count ? i : i % period) / 4;
+    const RandomBits bits[2] = {philox(random.seed, stream, place), philox(random.seed, stream, place + 1)};
+    const Pack<T> from = load_pack(x + i);
+    Pack<T> to = {};
+    if (accumulate) to = load_pack(y + i);
+    for (int k = 0; k < kPack; ++k) {
+      const float value = bits[k / 4].word[k % 4] >= dropping.threshold ? load(from.x + k) * dropping.kept : 0.0f;
+      store(to.x + k, accumulate ? load(to.x + k) + value : value);
+    }
+    store_pack(y + i, to);
+  }
+}
+
 // ---- rotary ------------------------------------------------------------------------------------
 
 // One thread a pair.
@@ -209,8 +235,12 @@ void embedding_grad(Stream& stream, const EmbeddingGradArgs& args) {
 void dropout(Stream& stream, const DropoutArgs& args) {
   const int64_t count = args.x.size(), period = args.period > 0 ? args.period : count;
   with_type_of(args.x, [&]<class T>(T) {
-    launch(stream, dropout_kernel<T>, elements_grid(ceil_div(count, 4)), args.x.data<T>(), args.y.data<T>(), count,
-           period, Dropping(args.rate), RandomSource(args.random), args.accumulate);
+    with_pack(period, {args.x.raw(), args.y.raw()}, [&](auto pack) {
+      constexpr bool kPacked = decltype(pack)::value == kPack;
+      launch(stream, kPacked ? packed_dropout_kernel<T> : dropout_kernel<T>,
+             elements_grid(ceil_div(count, kPacked ? kPack : 4)), args.x.data<T>(), args.y.data<T>(), count, period,
+             Dropping(args.rate), RandomSource(args.random), args.accumulate);
+    });
   });
 }
 

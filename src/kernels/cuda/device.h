@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 
 #include "base/random.h"
@@ -65,9 +66,33 @@ __device__ inline float load(const float* x) { return *x; }
 __device__ inline float load(const bf16* x) { return static_cast<float>(*x); }
 __device__ inline float load(const int32_t* x) { return static_cast<float>(*x); }
 __device__ inline void store(float* x, float value) { *x = value; }
-__device__ inline void store(bf16* x, float value) { *x = bf16(value); }
+__device__ inline void store(bf16* x, float value) {
+#if defined(__CUDA_ARCH__)
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(x->bits) : "f"(value));
+#else
+  *x = bf16(value);
+#endif
+}
 __device__ inline void store(int32_t* x, float value) { *x = static_cast<int32_t>(value); }
 template <class T> __device__ void add(T* x, float value) { store(x, load(x) + value); }
+
+// A few elements that are read and written at once, eight of them 16 bytes at a time.
+constexpr int kPack = 8;
+template <class T, int kCount = kPack> struct alignas(kCount == 1 ? alignof(T) : 16) Pack { T x[kCount]; };
+template <int kCount = kPack, class T> __device__ Pack<T, kCount> load_pack(const T* x) {
+  return *reinterpret_cast<const Pack<T, kCount>*>(x);
+}
+template <class T, int kCount> __device__ void store_pack(T* x, const Pack<T, kCount>& pack) {
+  *reinterpret_cast<Pack<T, kCount>*>(x) = pack;
+}
+inline bool is_packed(const void* x) { return reinterpret_cast<uintptr_t>(x) % 16 == 0; }
+// Calls body with how many elements a thread takes at a time, as an integral constant: kPack where all of these begin
+// at 16 bytes and `count` is a multiple of it, else 1.
+template <class Body> void with_pack(int64_t count, std::initializer_list<const void*> all, Body&& body) {
+  const bool packs = count % kPack == 0 && std::all_of(all.begin(), all.end(), is_packed);
+  if (packs) return body(std::integral_constant<int, kPack>());
+  body(std::integral_constant<int, 1>());
+}
 
 constexpr float kInfinity = __builtin_huge_valf();
 

@@ -86,8 +86,8 @@ int64_t images_at_once(const ImageShape& shape, int64_t images) {
 // bf16 images meet a weight rounded to bf16; f32 ones are multiplied in f32.
 Precision precision_for(DType elements) { return elements == DType::kBF16 ? Precision::kBF16 : Precision::kF32; }
 
-Factor weight_rows(Stream& stream, const Tensor& weight, DType elements, int64_t columns) {
-  Factor made = weight_factor(stream, weight, elements, precision_for(elements));
+Factor weight_rows(const Tensor& weight, DType elements, int64_t columns) {
+  Factor made = weight_factor(weight, elements, precision_for(elements));
   made.row_stride = columns;
   return made;
 }
@@ -159,7 +159,7 @@ void conv2d(Stream& stream, const Conv2dArgs& args) {
   const int64_t images = args.x.dim(0), out = args.weight.dim(0), columns = shape.columns();
   const int64_t some = images_at_once(shape, images);
   with_type_of(args.x, [&]<class T>(T) {
-    Factor weight = weight_rows(stream, args.weight, args.x.dtype(), columns);
+    Factor weight = weight_rows(args.weight, args.x.dtype(), columns);
     weight.transposed = true;
     Scratch scratch(stream);
     T* rows = scratch.take<T>(some * shape.positions() * columns);
@@ -187,7 +187,7 @@ void conv2d_grad(Stream& stream, const Conv2dGradArgs& args) {
   const int64_t some = images_at_once(shape, images);
   const Precision precision = precision_for(args.x.dtype());
   with_type_of(args.x, [&]<class T>(T) {
-    const Factor weight = weight_rows(stream, args.weight, args.x.dtype(), columns);
+    const Factor weight = weight_rows(args.weight, args.x.dtype(), columns);
     Scratch scratch(stream);
     T* rows = args.dweight ? scratch.take<T>(some * shape.positions() * columns) : nullptr;
     float* drows = args.dx ? scratch.take<float>(some * shape.positions() * columns) : nullptr;

@@ -108,6 +108,13 @@ class Rounded : public Derived {
   Rounded& operator=(const Rounded&) = delete;
 
   bf16* data() const { return data_; }
+  void refresh(const Buffer& buffer) override {
+    if (version == buffer.version()) return;
+    const auto count = static_cast<int64_t>(buffer.bytes() / sizeof(float));
+    launch(fovea::stream(device_), convert_kernel<float, bf16>, elements_grid(count),
+           reinterpret_cast<const float*>(buffer.data()), data_, count, int64_t{1}, count, count, count);
+    version = buffer.version();
+  }
   uint64_t version = 0;
 
  private:
@@ -117,23 +124,30 @@ class Rounded : public Derived {
 
 }  // namespace
 
-const bf16* rounded(Stream& stream, const Tensor& x) {
+const bf16* rounded(const Tensor& x) {
   Buffer* buffer = x.buffer();
   if (buffer == nullptr || x.dtype() != DType::kF32) return nullptr;
   const std::lock_guard lock(buffer->derived_mutex);
-  const auto count = static_cast<int64_t>(buffer->bytes() / sizeof(float));
-  if (!buffer->derived) buffer->derived = std::make_unique<Rounded>(x.device(), count);
-  auto& copy = static_cast<Rounded&>(*buffer->derived);
-  if (const uint64_t version = buffer->version(); copy.version != version) {
-    launch(stream, convert_kernel<float, bf16>, elements_grid(count), reinterpret_cast<const float*>(buffer->data()),
-           copy.data(), count, int64_t{1}, count, count, count);
-    copy.version = version;
+  if (!buffer->derived) {
+    buffer->derived = std::make_unique<Rounded>(x.device(), static_cast<int64_t>(buffer->bytes() / sizeof(float)));
   }
+  auto& copy = static_cast<Rounded&>(*buffer->derived);
+  copy.refresh(*buffer);
   return copy.data() + (x.raw() - buffer->data()) / static_cast<int64_t>(sizeof(float));
 }
 
-Factor weight_factor(Stream& stream, const Tensor& weight, DType elements, Precision precision) {
-  const bf16* narrow = elements == DType::kBF16 && precision != Precision::kF32 ? rounded(stream, weight) : nullptr;
+bf16* rounded_to_update(const Tensor& x) {
+  Buffer* buffer = x.buffer();
+  if (buffer == nullptr) return nullptr;
+  const std::lock_guard lock(buffer->derived_mutex);
+  if (!buffer->derived) return nullptr;
+  auto& copy = static_cast<Rounded&>(*buffer->derived);
+  copy.version = buffer->version();
+  return copy.data() + (x.raw() - buffer->data()) / static_cast<int64_t>(sizeof(float));
+}
+
+Factor weight_factor(const Tensor& weight, DType elements, Precision precision) {
+  const bf16* narrow = elements == DType::kBF16 && precision != Precision::kF32 ? rounded(weight) : nullptr;
   if (narrow != nullptr) return {.data = narrow, .dtype = DType::kBF16, .row_stride = weight.dim(1)};
   return {.data = weight.raw(), .dtype = weight.dtype(), .row_stride = weight.dim(1)};
 }
@@ -178,7 +192,7 @@ void multiply(Stream& stream, const ProductArgs& given) {
            args.n, args.n);
     args.rounded_bias = bias;
   }
-  if (!multiply_by_library(stream, args)) multiply_by_hand(stream, args);
+  if (!multiply_thin(stream, args) && !multiply_by_library(stream, args)) multiply_by_hand(stream, args);
 }
 
 void matmul(Stream& stream, const MatmulArgs& args) {
@@ -190,7 +204,7 @@ void matmul(Stream& stream, const MatmulArgs& args) {
                    .batch_stride = x.batch_stride,
                    .transposed = x.transposed};
     if (rounds && x.weight && made.dtype == DType::kF32 && other.tensor.dtype() == DType::kBF16) {
-      if (const bf16* narrow = rounded(stream, x.tensor)) {
+      if (const bf16* narrow = rounded(x.tensor)) {
         made.data = narrow;
         made.dtype = DType::kBF16;
       }
@@ -211,7 +225,7 @@ void matmul(Stream& stream, const MatmulArgs& args) {
                          .precision = args.precision};
   // A bias that lies beside its weight was rounded with it.
   const bool beside = args.bias && args.b.weight && args.bias.buffer() == args.b.tensor.buffer();
-  if (beside && rounds && args.c.tensor.dtype() == DType::kBF16) product.rounded_bias = rounded(stream, args.bias);
+  if (beside && rounds && args.c.tensor.dtype() == DType::kBF16) product.rounded_bias = rounded(args.bias);
   multiply(stream, product);
 }
 

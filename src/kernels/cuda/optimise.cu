@@ -2,6 +2,7 @@
 // the gradient or decoupled from it (Loshchilov & Hutter 2019). Parameters are f32. The rate and the norm are read
 // on the card.
 #include "kernels/cuda/functions.h"
+#include "kernels/cuda/product.h"
 #include "kernels/cuda/sums.h"
 
 namespace fovea::cuda {
@@ -20,6 +21,7 @@ __device__ float clip_factor(float max_norm, const float* squared_norm) {
 
 struct Sgd {
   float *param, *grad, *velocity;
+  bf16* rounded;  // the parameters once more, or null
   const float *rate, *squared_norm;
   float max_norm, momentum, decay;
   int64_t count;
@@ -30,13 +32,16 @@ __global__ void sgd_kernel(Sgd x) {
   for (int64_t i = first_element(); i < x.count; i += element_stride()) {
     float g = x.grad[i] * clip + x.decay * x.param[i];
     if (x.velocity != nullptr) g = x.velocity[i] = x.momentum * x.velocity[i] + g;
-    x.param[i] -= rate * g;
+    const float p = x.param[i] - rate * g;
+    x.param[i] = p;
     x.grad[i] = 0.0f;
+    if (x.rounded != nullptr) store(x.rounded + i, p);
   }
 }
 
 struct Adam {
   float *param, *grad, *m, *v;
+  bf16* rounded;
   const float *rate, *squared_norm;
   float max_norm, beta1, beta2, epsilon, decay;
   bool decoupled;
@@ -50,10 +55,12 @@ __global__ void adam_kernel(Adam x) {
   for (int64_t i = first_element(); i < x.count; i += element_stride()) {
     const float p = x.param[i], g = x.grad[i] * clip + decay * p;
     const float m = x.beta1 * x.m[i] + (1.0f - x.beta1) * g, v = x.beta2 * x.v[i] + (1.0f - x.beta2) * g * g;
-    x.param[i] = p - shrink * p - rate * (m * correct_m) / (sqrtf(v * correct_v) + x.epsilon);
+    const float stepped = p - shrink * p - rate * (m * correct_m) / (sqrtf(v * correct_v) + x.epsilon);
+    x.param[i] = stepped;
     x.m[i] = m;
     x.v[i] = v;
     x.grad[i] = 0.0f;
+    if (x.rounded != nullptr) store(x.rounded + i, stepped);
   }
 }
 
@@ -70,6 +77,7 @@ void sgd(Stream& stream, const SgdArgs& args) {
          Sgd{.param = args.param.data<float>(),
              .grad = args.grad.data<float>(),
              .velocity = args.velocity.data<float>(),
+             .rounded = rounded_to_update(args.param),
              .rate = args.rate.data<float>(),
              .squared_norm = args.squared_norm.data<float>(),
              .max_norm = args.max_norm,
@@ -84,6 +92,7 @@ void adam(Stream& stream, const AdamArgs& args) {
               .grad = args.grad.data<float>(),
               .m = args.m.data<float>(),
               .v = args.v.data<float>(),
+              .rounded = rounded_to_update(args.param),
               .rate = args.rate.data<float>(),
               .squared_norm = args.squared_norm.data<float>(),
               .max_norm = args.max_norm,

@@ -26,13 +26,20 @@ template <class A, class T> __device__ void write(T* x, A value) {
   }
 }
 
-template <class A, class X, class Y>
+template <int kCount, class A, class X, class Y>
 __global__ void affine_kernel(const X* x, Y* y, int64_t count, float alpha, float beta, bool accumulate) {
-  for (int64_t i = first_element(); i < count; i += element_stride()) {
-    A value = static_cast<A>(beta);
-    if (x != nullptr) value += static_cast<A>(alpha) * read<A>(x + i);
-    if (accumulate) value += read<A>(y + i);
-    write(y + i, value);
+  for (int64_t i = kCount * first_element(); i < count; i += kCount * element_stride()) {
+    Pack<X, kCount> from = {};
+    Pack<Y, kCount> to = {};
+    if (x != nullptr) from = load_pack<kCount>(x + i);
+    if (accumulate) to = load_pack<kCount>(y + i);
+    for (int k = 0; k < kCount; ++k) {
+      A value = static_cast<A>(beta);
+      if (x != nullptr) value += static_cast<A>(alpha) * read<A>(from.x + k);
+      if (accumulate) value += read<A>(to.x + k);
+      write(to.x + k, value);
+    }
+    store_pack(y + i, to);
   }
 }
 
@@ -47,13 +54,21 @@ template <class Body> void with_any_type(DType dtype, Body&& body) {
 
 // ---- unary -------------------------------------------------------------------------------------
 
-template <class F, class T> __global__ void unary_kernel(const T* x, T* y, int64_t count) {
-  for (int64_t i = first_element(); i < count; i += element_stride()) store(y + i, F::forward(load(x + i)));
+template <int kCount, class F, class T> __global__ void unary_kernel(const T* x, T* y, int64_t count) {
+  for (int64_t i = kCount * first_element(); i < count; i += kCount * element_stride()) {
+    Pack<T, kCount> pack = load_pack<kCount>(x + i);
+    for (T& element : pack.x) store(&element, F::forward(load(&element)));
+    store_pack(y + i, pack);
+  }
 }
 
-template <class F, class T> __global__ void unary_grad_kernel(const T* z, const T* dy, T* dx, int64_t count) {
-  for (int64_t i = first_element(); i < count; i += element_stride()) {
-    add(dx + i, F::grad(load(z + i), load(dy + i)));
+template <int kCount, class F, class T>
+__global__ void unary_grad_kernel(const T* z, const T* dy, T* dx, int64_t count) {
+  for (int64_t i = kCount * first_element(); i < count; i += kCount * element_stride()) {
+    const Pack<T, kCount> at = load_pack<kCount>(z + i), from = load_pack<kCount>(dy + i);
+    Pack<T, kCount> to = load_pack<kCount>(dx + i);
+    for (int k = 0; k < kCount; ++k) add(to.x + k, F::grad(load(at.x + k), load(from.x + k)));
+    store_pack(dx + i, to);
   }
 }
 
@@ -63,21 +78,41 @@ template <class F, class T> __global__ void unary_grad_kernel(const T* z, const 
 struct Spread {
   int64_t middle, inner;
   __device__ int64_t operator()(int64_t i) const { return inner == 1 ? i % middle : i / inner % middle; }
+  // What must be a multiple of a pack's size for packs never to cross from one element of b to another, or b's end.
+  int64_t packed(int64_t count) const { return middle == INT64_MAX ? count : inner == 1 ? middle : inner; }
 };
 Spread spread_of(const Tensor& b, int64_t outer, int64_t inner) {
   return outer * inner == 1 ? Spread{INT64_MAX, 1} : Spread{b.size(), inner};
 }
 
-template <class F, class T> __global__ void binary_kernel(const T* a, const T* b, T* y, int64_t count, Spread spread) {
-  for (int64_t i = first_element(); i < count; i += element_stride()) {
-    store(y + i, F::forward(load(a + i), load(b + spread(i))));
+// A pack of b: as it lies, or one element again and again.
+template <int kCount, class T> __device__ Pack<T, kCount> spread_pack(const T* b, int64_t i, const Spread& spread) {
+  if (spread.inner == 1) return load_pack<kCount>(b + spread(i));
+  Pack<T, kCount> pack;
+  for (T& element : pack.x) element = b[spread(i)];
+  return pack;
+}
+
+template <int kCount, class F, class T>
+__global__ void binary_kernel(const T* a, const T* b, T* y, int64_t count, Spread spread) {
+  for (int64_t i = kCount * first_element(); i < count; i += kCount * element_stride()) {
+    Pack<T, kCount> pack = load_pack<kCount>(a + i);
+    const Pack<T, kCount> other = spread_pack<kCount>(b, i, spread);
+    for (int k = 0; k < kCount; ++k) store(pack.x + k, F::forward(load(pack.x + k), load(other.x + k)));
+    store_pack(y + i, pack);
   }
 }
 
-template <class F, class T>
+template <int kCount, class F, class T>
 __global__ void binary_grad_a_kernel(const T* a, const T* b, const T* dy, T* da, int64_t count, Spread spread) {
-  for (int64_t i = first_element(); i < count; i += element_stride()) {
-    add(da + i, F::grad_a(load(a + i), load(b + spread(i)), load(dy + i)));
+  for (int64_t i = kCount * first_element(); i < count; i += kCount * element_stride()) {
+    const Pack<T, kCount> own = load_pack<kCount>(a + i), from = load_pack<kCount>(dy + i);
+    const Pack<T, kCount> other = spread_pack<kCount>(b, i, spread);
+    Pack<T, kCount> to = load_pack<kCount>(da + i);
+    for (int k = 0; k < kCount; ++k) {
+      add(to.x + k, F::grad_a(load(own.x + k), load(other.x + k), load(from.x + k)));
+    }
+    store_pack(da + i, to);
   }
 }
 
@@ -106,8 +141,11 @@ void affine(Stream& stream, const AffineArgs& args) {
   with_any_type(from, [&]<class X>(X) {
     with_any_type(args.y.dtype(), [&]<class Y>(Y) {
       using A = std::conditional_t<std::is_same_v<X, double> || std::is_same_v<Y, double>, double, float>;
-      launch(stream, affine_kernel<A, X, Y>, elements_grid(args.y.size()), args.x.data<X>(), args.y.data<Y>(),
-             args.y.size(), args.alpha, args.beta, args.accumulate);
+      with_pack(args.y.size(), {args.x.raw(), args.y.raw()}, [&](auto pack) {
+        constexpr int kCount = decltype(pack)::value;
+        launch(stream, affine_kernel<kCount, A, X, Y>, elements_grid(args.y.size() / kCount), args.x.data<X>(),
+               args.y.data<Y>(), args.y.size(), args.alpha, args.beta, args.accumulate);
+      });
     });
   });
 }
@@ -115,8 +153,11 @@ void affine(Stream& stream, const AffineArgs& args) {
 void unary(Stream& stream, const UnaryArgs& args) {
   with_type_of(args.x, [&]<class T>(T) {
     pointwise::visit(args.op, [&]<class F>(F) {
-      launch(stream, unary_kernel<F, T>, elements_grid(args.x.size()), args.x.data<T>(), args.y.data<T>(),
-             args.x.size());
+      with_pack(args.x.size(), {args.x.raw(), args.y.raw()}, [&](auto pack) {
+        constexpr int kCount = decltype(pack)::value;
+        launch(stream, unary_kernel<kCount, F, T>, elements_grid(args.x.size() / kCount), args.x.data<T>(),
+               args.y.data<T>(), args.x.size());
+      });
     });
   });
 }
@@ -125,9 +166,12 @@ void unary_grad(Stream& stream, const UnaryGradArgs& args) {
   if (!args.dx) return;
   with_type_of(args.dy, [&]<class T>(T) {
     pointwise::visit(args.op, [&]<class F>(F) {
-      launch(stream, unary_grad_kernel<F, T>, elements_grid(args.dx.size()),
-             (F::kReadsInput ? args.x : args.y).template data<T>(), args.dy.data<T>(), args.dx.data<T>(),
-             args.dx.size());
+      const Tensor& read = F::kReadsInput ? args.x : args.y;
+      with_pack(args.dx.size(), {read.raw(), args.dy.raw(), args.dx.raw()}, [&](auto pack) {
+        constexpr int kCount = decltype(pack)::value;
+        launch(stream, unary_grad_kernel<kCount, F, T>, elements_grid(args.dx.size() / kCount), read.template data<T>(),
+               args.dy.data<T>(), args.dx.data<T>(), args.dx.size());
+      });
     });
   });
 }
@@ -136,8 +180,11 @@ void binary(Stream& stream, const BinaryArgs& args) {
   const Spread spread = spread_of(args.b, args.outer, args.inner);
   with_type_of(args.a, [&]<class T>(T) {
     pointwise::visit(args.op, [&]<class F>(F) {
-      launch(stream, binary_kernel<F, T>, elements_grid(args.a.size()), args.a.data<T>(), args.b.data<T>(),
-             args.y.data<T>(), args.a.size(), spread);
+      with_pack(spread.packed(args.a.size()), {args.a.raw(), args.b.raw(), args.y.raw()}, [&](auto pack) {
+        constexpr int kCount = decltype(pack)::value;
+        launch(stream, binary_kernel<kCount, F, T>, elements_grid(args.a.size() / kCount), args.a.data<T>(),
+               args.b.data<T>(), args.y.data<T>(), args.a.size(), spread);
+      });
     });
   });
 }
@@ -149,8 +196,11 @@ void binary_grad(Stream& stream, const BinaryGradArgs& args) {
     pointwise::visit(args.op, [&]<class F>(F) {
       const T *a = args.a.data<T>(), *b = args.b.data<T>(), *dy = args.dy.data<T>();
       if (args.da) {
-        launch(stream, binary_grad_a_kernel<F, T>, elements_grid(args.a.size()), a, b, dy, args.da.data<T>(),
-               args.a.size(), spread);
+        with_pack(spread.packed(args.a.size()), {a, b, dy, args.da.raw()}, [&](auto pack) {
+          constexpr int kCount = decltype(pack)::value;
+          launch(stream, binary_grad_a_kernel<kCount, F, T>, elements_grid(args.a.size() / kCount), a, b, dy,
+                 args.da.data<T>(), args.a.size(), spread);
+        });
       }
       if (!args.db || middle == 0) return;
       const GradOfB<F, T> grad = {a, b, dy, middle, inner};

@@ -28,15 +28,19 @@ void multiply(Stream& stream, const ProductArgs& args);
 
 // Through cuBLASLt; false when it has nothing for these types or strides.
 bool multiply_by_library(Stream& stream, const ProductArgs& args);
+// By kernels of our own that are faster where one side of the batch's matrices is thin; false where it is not.
+bool multiply_thin(Stream& stream, const ProductArgs& args);
 // By a kernel of our own, slower, for anything at all: types that cuBLASLt does not mix, sums of nothing.
 void multiply_by_hand(Stream& stream, const ProductArgs& args);
 
 // A tensor's elements rounded to bf16, kept with its buffer until its contents change; null when the buffer cannot
-// keep one (an arena's). A captured graph rounds anew at each replay only if the contents had changed when it was
-// captured, and does not say so afterwards: whoever replays one calls contents_changed.
-const bf16* rounded(Stream& stream, const Tensor& x);
+// keep one (an arena's).
+const bf16* rounded(const Tensor& x);
+// The same for a kernel that changes all contents of the buffer, after contents_changed() was called: it writes the
+// rounded ones too, which then are up to date. Null when nobody has asked for them yet.
+bf16* rounded_to_update(const Tensor& x);
 
 // The weight [.., ..] of a recurrence as it enters products with elements of this type.
-Factor weight_factor(Stream& stream, const Tensor& weight, DType elements, Precision precision);
+Factor weight_factor(const Tensor& weight, DType elements, Precision precision);
 
 }  // namespace fovea::cuda

@@ -74,7 +74,7 @@ template <class T> void layer(Stream& stream, const RecurrentArgs& args) {
 
   Scratch scratch(stream);
   float* h_gates = scratch.take<float>(B * G * H);
-  Factor weight = weight_factor(stream, args.weight, args.states.dtype(), args.precision);
+  Factor weight = weight_factor(args.weight, args.states.dtype(), args.precision);
   weight.transposed = true;
   for (int64_t k = 0; k < steps.count; ++k) {
     const int64_t t = steps.time(k), before = steps.before(t), after = steps.after(t);
@@ -121,7 +121,7 @@ template <class T> void layer_back(Stream& stream, const RecurrentGradArgs& args
 
   const bool shared = args.dx_gates.raw() == args.dh_gates.raw();
   if (B > 0 && H > 0 && steps.count > 0) {
-    const Factor weight = weight_factor(stream, args.weight, args.states.dtype(), args.precision);
+    const Factor weight = weight_factor(args.weight, args.states.dtype(), args.precision);
     for (int64_t k = steps.count - 1; k >= 0; --k) {
       const int64_t t = steps.time(k), before = steps.before(t), after = steps.after(t);
       T* dh_gates = at<T>(args.dh_gates, t, B * G * H);

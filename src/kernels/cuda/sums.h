@@ -84,8 +84,8 @@ struct ReadColumns {
   __device__ float operator()(int64_t row, int64_t column) const { return parts[row * columns + column]; }
 };
 
-template <class F, class Y>
-void column_sums(Stream& stream, int64_t outer, int64_t rows, int64_t columns, F f, SumTo<Y> to) {
+template <class F, class Put>
+void column_sums(Stream& stream, int64_t outer, int64_t rows, int64_t columns, F f, Put to) {
   constexpr int64_t kShortPiece = 64, kEnoughBlocks = 528;
   const auto sum_up = [&](auto reader, auto out, int64_t count, int64_t piece) {
     const int64_t pieces = std::max<int64_t>(ceil_div(count, piece), 1);

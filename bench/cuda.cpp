@@ -1,0 +1,75 @@
+// The CUDA backend on a card: training steps, attention alone, decoding, each checked before it is timed.
+//   bench/cuda [--quick] [--json FILE] [--filter train|attention|generate|name] [--peers FILE]
+// --peers is the JSON of PyTorch's side, measured in the same run (see docs/performance.md).
+#include "bench/cuda.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tensor/arena.h"
+
+namespace bench {
+
+double time_on_card(const std::function<void()>& call, int warm, int repeats) {
+  std::vector<double> seconds;
+  for (int i = 0; i < warm + repeats; ++i) {
+    fovea::cuda::synchronize(kCard);
+    const auto begin = std::chrono::steady_clock::now();
+    call();
+    fovea::cuda::synchronize(kCard);
+    if (i >= warm) seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  return median_of(seconds);
+}
+
+PeerFigures::PeerFigures(const std::string& path) {
+  if (path.empty()) return;
+  std::ifstream file(path);
+  const auto json = nlohmann::json::parse(file, nullptr, false);
+  if (!json.is_object()) wrong(path + ": expected the figures of PyTorch as JSON");
+  for (const auto& [name, figures] : json.items()) {
+    for (const auto& [figure, value] : figures.items()) {
+      if (value.is_number()) entries_[name][figure] = value.get<double>();
+    }
+  }
+}
+
+std::vector<double> PeerFigures::all(const std::vector<std::string>& words, const std::string& figure) const {
+  std::vector<double> found;
+  for (const auto& [name, figures] : entries_) {
+    const auto contains = [&text = name](const std::string& word) { return text.find(word) != std::string::npos; };
+    const auto value = figures.find(figure);
+    if (value != figures.end() && std::all_of(words.begin(), words.end(), contains)) found.push_back(value->second);
+  }
+  return found;
+}
+double PeerFigures::least(const std::vector<std::string>& words, const std::string& figure) const {
+  const std::vector<double> found = all(words, figure);
+  return found.empty() ? 0.0 : *std::min_element(found.begin(), found.end());
+}
+double PeerFigures::most(const std::vector<std::string>& words, const std::string& figure) const {
+  const std::vector<double> found = all(words, figure);
+  return found.empty() ? 0.0 : *std::max_element(found.begin(), found.end());
+}
+
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  const bench::Options options = bench::parse(argc, argv, "The CUDA backend on a card");
+  if (fovea::cuda::device_count() == 0) {
+    fmt::print("no card here: nothing to measure\n");
+    return 0;
+  }
+  const bench::PeerFigures peers(options.peers);
+  std::vector<bench::Table> tables;
+  for (const auto part : {bench::cuda_training, bench::cuda_attention, bench::cuda_generation}) {
+    for (bench::Table& table : part(options, peers)) tables.push_back(std::move(table));
+  }
+  std::vector<const bench::Table*> all;
+  for (const bench::Table& table : tables) all.push_back(&table);
+  bench::report(options, all);
+}

@@ -1,0 +1,110 @@
+// Greedy decoding on the card: sentences of 30 words, 32 words each, with the Transformer of the paper's size.
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "bench/cuda.h"
+#include "decode/search.h"
+#include "models/model.h"
+#include "ops/ops.h"
+
+namespace bench {
+
+namespace {
+
+using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark is written in its words
+
+constexpr int64_t kWords = 16'000, kSource = 30, kTarget = 32;
+
+ModelConfig config() {
+  ModelConfig c;
+  c.architecture = "transformer";
+  c.embedding = 512;
+  c.feed_forward = 2048;
+  c.encoder_layers = c.decoder_layers = 6;
+  c.norm = "post";
+  c.attention.score = c.self_attention.score = "scaled-dot";
+  c.attention.heads = c.self_attention.heads = 8;
+  c.tie_embeddings = true;
+  c.dropout = 0;
+  return c;
+}
+
+ParallelCorpus random_sources(int64_t count) {
+  Random random(7);
+  ParallelCorpus corpus;
+  for (int64_t b = 0; b < count; ++b) {
+    std::vector<int32_t> sentence;
+    for (int64_t s = 0; s < kSource; ++s) {
+      sentence.push_back(static_cast<int32_t>(kEnd + 1 + random.below(static_cast<uint32_t>(kWords - kEnd - 1))));
+    }
+    corpus.source.append(sentence);
+    corpus.lines.push_back(b);
+  }
+  return corpus;
+}
+
+class Generating {
+ public:
+  explicit Generating(Precision precision)
+      : precision_(precision), parameters_(kCard), model_(make_model(parameters_, config(), {kWords, kWords})) {
+    parameters_.allocate(1);
+  }
+  std::vector<std::vector<Hypothesis>> operator()(const ParallelCorpus& corpus, int64_t beams) const {
+    const PrecisionScope scope(precision_);
+    const Model* model = model_.get();
+    BatchOptions batches;
+    batches.tokens = 1 << 20;
+    batches.end_source = batches.shuffle = false;
+    SearchOptions options;
+    options.beam = beams;
+    options.max_length = kTarget;
+    options.min_length = kTarget - 1;
+    return search({&model, 1}, corpus, batches, options, kCard);
+  }
+  // How far below the likeliest word any chosen one lies, given the words before it.
+  double worst(const ParallelCorpus& corpus) const {
+    const auto found = (*this)(corpus, 1);
+    ParallelCorpus pairs = corpus;
+    for (const auto& sentence : found) pairs.target.append(sentence.front().words);
+    const PrecisionScope scope(precision_);
+    const Model* model = model_.get();
+    BatchOptions batches;
+    batches.end_source = batches.shuffle = false;
+    ScoreOptions options;
+    options.alternatives = 1;
+    double most = 0;
+    for (const Hypothesis& h : score({&model, 1}, pairs, batches, options, kCard)) {
+      for (size_t t = 0; t + 1 < h.words.size(); ++t) {
+        most = std::max(most, static_cast<double>(h.alternatives[t][0].log_prob - h.log_probs[t]));
+      }
+    }
+    return most;
+  }
+
+ private:
+  Precision precision_;
+  Parameters parameters_;
+  std::unique_ptr<Model> model_;
+};
+
+}  // namespace
+
+Tables cuda_generation(const Options& options, const PeerFigures& peers) {
+  Tables tables = {Table("decoding on the card, Transformer 6+6 d512, bf16, 32 words",
+                         {"batch", "beams", "ms", "tok/s", "PyTorch tok/s", "ours / it"})};
+  if (std::string("generate").find(options.filter) == std::string::npos) return tables;
+  const double worst = Generating(Precision::kF32).worst(random_sources(8));
+  fmt::print("generate: chosen words at most {:.1e} below the likeliest\n", worst);
+  if (!(worst < 1e-2)) wrong("the Transformer decodes wrongly on the card");
+  const Generating generating(Precision::kBF16);
+  for (const auto& [batch, beams] : {std::pair<int64_t, int64_t>{1, 1}, {64, 1}, {64, 5}, {512, 1}}) {
+    const ParallelCorpus sources = random_sources(batch);
+    const double seconds = time_on_card([&, &b = beams] { generating(sources, b); }, 2, options.quick ? 3 : 7);
+    const double peer = peers.most({"generate", fmt::format("B{} beams{}", batch, beams)}, "tok_s");
+    const double rate = static_cast<double>(batch * kTarget) / seconds;
+    tables[0].add(batch, beams, seconds * 1e3, rate, peer, peer > 0 ? rate / peer : 0);
+  }
+  return tables;
+}
+
+}  // namespace bench

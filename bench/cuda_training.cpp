@@ -1,0 +1,229 @@
+// Whole training steps, each recorded as a graph: forward, backward, clipping, Adam.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/random.h"
+#include "bench/cuda.h"
+#include "kernels/profile.h"
+#include "models/model.h"
+#include "ops/ops.h"
+#include "text/vocabulary.h"
+#include "train/optimiser.h"
+#include "train/step_graphs.h"
+
+namespace bench {
+
+namespace {
+
+using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark is written in its words
+
+struct Work {
+  std::string name;
+  ModelConfig model;
+  int64_t words, batch, length;
+};
+
+ModelConfig bahdanau(int64_t embedding, int64_t hidden) {
+  ModelConfig c;
+  c.architecture = "bahdanau";
+  c.embedding = embedding;
+  c.hidden = c.attention.depth = hidden;
+  c.tie_embeddings = true;  // so that the last layer has the embedding's depth, as PyTorch's side has
+  c.dropout = 0;
+  return c;
+}
+
+ModelConfig luong(int64_t depth, bool feeds) {
+  ModelConfig c;
+  c.architecture = "luong";
+  c.embedding = c.hidden = depth;
+  c.encoder_layers = c.decoder_layers = 2;
+  c.cell = "lstm";
+  c.bidirectional = false;
+  c.input_feeding = feeds;
+  c.attention.score = "general";
+  c.dropout = 0;
+  return c;
+}
+
+ModelConfig transformer(int64_t layers, int64_t depth, int64_t heads) {
+  ModelConfig c;
+  c.architecture = "transformer";
+  c.embedding = depth;
+  c.encoder_layers = c.decoder_layers = layers;
+  c.feed_forward = 4 * depth;
+  c.norm = "post";
+  c.attention.score = c.self_attention.score = "scaled-dot";
+  c.attention.heads = c.self_attention.heads = heads;
+  c.tie_embeddings = true;
+  c.dropout = c.attention.dropout = c.self_attention.dropout = 0.1;
+  return c;
+}
+
+std::vector<Work> all_work() {
+  constexpr int64_t kWords = 16'000;
+  return {{"bahdanau gru E512 H1024", bahdanau(512, 1024), kWords, 128, 30},
+          {"bahdanau gru E256 H512", bahdanau(256, 512), kWords, 128, 30},
+          {"luong lstm2x512 feed", luong(512, true), kWords, 128, 30},
+          {"luong lstm2x512 nofeed", luong(512, false), kWords, 128, 30},
+          {"transformer 3+3 d256", transformer(3, 256, 4), kWords, 256, 32},
+          {"transformer base 6+6 d512", transformer(6, 512, 8), kWords, 256, 32}};
+}
+
+Tensor random_words(const Work& work, uint64_t seed, Device device) {
+  Random random(seed);
+  std::vector<int32_t> words(static_cast<size_t>(work.length * work.batch));
+  for (int32_t& word : words) {
+    word = static_cast<int32_t>(kEnd + 1 + random.below(static_cast<uint32_t>(work.words - kEnd - 1)));
+  }
+  return from_host(words, {work.length, work.batch}, device);
+}
+
+class Training {
+ public:
+  Training(const Work& work, Precision precision, Device device)
+      : work_(work),
+        precision_(precision),
+        parameters_(device),
+        model_(make_model(parameters_, work.model, {work.words, work.words})),
+        tape_(device),
+        graphs_(device),
+        source_(random_words(work, 1, device)),
+        before_(random_words(work, 2, device)),
+        after_(random_words(work, 3, device)),
+        lengths_(from_host(std::vector<int32_t>(static_cast<size_t>(work.batch), static_cast<int32_t>(work.length)),
+                           {work.batch}, device)),
+        loss_(zeros({1}, DType::kF32, device)) {
+    parameters_.allocate(1);
+    optimiser_ = std::make_unique<Optimiser>(parameters_, OptimiserOptions{.clip_norm = 1.0f});
+  }
+
+  void forward_backward() {
+    const Var loss = mean(cross_entropy(model_->force({source_, lengths_}, before_).logits, after_, 0.0f, kPad, true));
+    tape_.backward(loss);
+    const Device d = loss.device();
+    kernels(d).affine(stream(d), {.x = loss.value().reshape({1}), .y = loss_});
+  }
+  double gradients() {
+    const PrecisionScope scope(precision_);
+    tape_.reset();
+    const Recording recording(tape_);
+    forward_backward();
+    return to_host<float>(loss_)[0];
+  }
+  void step() {
+    const PrecisionScope scope(precision_);
+    tape_.reset();
+    const Recording recording(tape_);
+    optimiser_->prepare(1e-3f);
+    parameters_.values().buffer()->refresh_derived();
+    graphs_.run({}, tape_.generation(), [&] {
+      forward_backward();
+      optimiser_->apply();
+    });
+  }
+  double loss() const { return to_host<float>(loss_)[0]; }
+  Parameters& parameters() { return parameters_; }
+  size_t memory() const { return tape_.peak_bytes(); }
+  int64_t tokens() const { return work_.batch * work_.length; }
+
+ private:
+  const Work& work_;
+  Precision precision_;
+  Parameters parameters_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Optimiser> optimiser_;
+  Tape tape_;
+  StepGraphs graphs_;
+  Tensor source_, before_, after_, lengths_, loss_;
+};
+
+// How far gradients are from others, as a share of their length.
+double distance(const std::vector<float>& got, const std::vector<float>& expected) {
+  double apart = 0, length = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    apart += std::pow(static_cast<double>(got[i]) - expected[i], 2);
+    length += std::pow(static_cast<double>(expected[i]), 2);
+  }
+  return std::sqrt(apart / length);
+}
+
+// The same architecture, small, against the reference; and steps from graphs against steps that were queued one by
+// one: bit for bit the same loss.
+void check(const Work& work) {
+  Work small = work;
+  small.words = 300;
+  small.batch = 3;
+  small.length = 6;
+  ModelConfig& c = small.model;
+  c.embedding = c.hidden = 64;
+  c.attention.depth = c.architecture == "bahdanau" ? 64 : 0;
+  c.feed_forward = 96;
+  c.dropout = c.attention.dropout = c.self_attention.dropout = 0;
+  Training exact(small, Precision::kF32, Device::reference());
+  const double loss = exact.gradients();
+  const auto expected = to_host<float>(exact.parameters().grads());
+  for (const auto& [precision, most] : {std::pair{Precision::kF32, 1e-3}, {Precision::kBF16, 5e-2}}) {
+    Training ours(small, precision, kCard);
+    const double off = std::abs(ours.gradients() - loss);
+    const double share = distance(to_host<float>(ours.parameters().grads()), expected);
+    fmt::print("{} {}: gradients {:.1e} off the reference's, loss {:.1e}\n", work.name,
+               precision == Precision::kF32 ? "f32" : "bf16", share, off);
+    if (!(share < most) || !(off < most)) wrong(work.name + " trains wrongly");
+  }
+}
+
+void check_repeats(const Work& work) {
+  double losses[2];
+  for (double& loss : losses) {
+    Training training(work, Precision::kBF16, kCard);
+    for (int i = 0; i < 6; ++i) training.step();
+    loss = training.loss();
+  }
+  fmt::print("{}: loss {:.6f} after 6 steps, twice\n", work.name, losses[0]);
+  if (losses[0] != losses[1] || !std::isfinite(losses[0])) wrong(work.name + ": two runs differ");
+}
+
+void profile(const Work& work, Table& table) {
+  Training training(work, Precision::kBF16, kCard);
+  training.step();
+  const KernelProfile counted(kCard);
+  training.step();  // recorded
+  training.step();
+  double total = 0;
+  for (const KernelProfile::Entry& entry : counted.entries()) total += entry.seconds;
+  for (const KernelProfile::Entry& entry : counted.entries()) {
+    if (entry.seconds < 0.01 * total) continue;
+    table.add(work.name, entry.name, entry.calls, entry.seconds * 1e3, 100 * entry.seconds / total);
+  }
+  table.add(work.name, "all", 0, total * 1e3, 100);
+}
+
+}  // namespace
+
+Tables cuda_training(const Options& options, const PeerFigures& peers) {
+  Tables tables = {
+      Table("training on the card, bf16, Adam, clipping", {"model", "step ms", "target tok/s", "loss", "pass MB",
+                                                           "graphed ms", "it / ours", "as written ms", "it / ours"}),
+      Table("where a step goes", {"model", "kernel", "calls", "ms", "percent"})};
+  for (const Work& work : all_work()) {
+    if (("train " + work.name).find(options.filter) == std::string::npos) continue;
+    check(work);
+    check_repeats(work);
+    {
+      Training training(work, Precision::kBF16, kCard);
+      const double seconds = time_on_card([&] { training.step(); }, 5, options.quick ? 10 : 30);
+      const double graphed = peers.least({work.name, "graphed"}, "step_ms");
+      const double written =
+          std::min(peers.least({work.name, "eager"}, "step_ms"), peers.least({work.name, "compiled"}, "step_ms"));
+      tables[0].add(work.name, seconds * 1e3, static_cast<double>(training.tokens()) / seconds, training.loss(),
+                    static_cast<double>(training.memory()) / 1e6, graphed, graphed / (seconds * 1e3), written,
+                    written / (seconds * 1e3));
+    }
+    profile(work, tables[1]);
+  }
+  return tables;
+}
+
+}  // namespace bench
