@@ -83,7 +83,7 @@ class Around {
         before_(c.norm == "pre"),
         rate_(static_cast<float>(c.dropout)) {}
   template <class Part> Var operator()(const Var& x, Part&& part) const {
-    const Var y = x + dropout(part(before_ ? norm_(x) : x), rate_);
+    const Var y = add_dropout(x, part(before_ ? norm_(x) : x), rate_);
     return before_ ? y : norm_(y);
   }
 

@@ -28,21 +28,23 @@ State cell(Cell kind, const Var& x_gates, const Var& h_gates, const State& befor
                               .new_state = state,
                               .new_memory = memory,
                               .saved = saved});
-  auto [new_state, new_memory] = Tape::record(state, memory, {x_gates, h_gates, before.state, before.memory},
-                                              [=](const Tensor& dstate, const Tensor& dmemory) {
-                                                kernels(d).cell_grad(stream(d), {.cell = kind,
-                                                                                 .state = before.state.value(),
-                                                                                 .memory = before.memory.value(),
-                                                                                 .new_state = state,
-                                                                                 .new_memory = memory,
-                                                                                 .saved = saved,
-                                                                                 .dnew_state = dstate,
-                                                                                 .dnew_memory = dmemory,
-                                                                                 .dx_gates = x_gates.grad(),
-                                                                                 .dh_gates = h_gates.grad(),
-                                                                                 .dstate = before.state.grad(),
-                                                                                 .dmemory = before.memory.grad()});
-                                              });
+  auto [new_state, new_memory] = Tape::record(
+      state, memory, {x_gates, h_gates, before.state, before.memory}, [=](const Tensor& dstate, const Tensor& dmemory) {
+        const Gradient::Slot h = h_gates.needs_grad() ? h_gates.grad_slot() : Gradient::Slot{};
+        kernels(d).cell_grad(stream(d), {.cell = kind,
+                                         .state = before.state.value(),
+                                         .memory = before.memory.value(),
+                                         .new_state = state,
+                                         .new_memory = memory,
+                                         .saved = saved,
+                                         .dnew_state = dstate,
+                                         .dnew_memory = dmemory,
+                                         .dx_gates = x_gates.grad(),
+                                         .dh_gates = h.tensor,
+                                         .dstate = before.state.grad(),
+                                         .dmemory = before.memory.grad(),
+                                         .accumulate = h.accumulate});
+      });
   return {new_state, lstm ? new_memory : Var()};
 }
 

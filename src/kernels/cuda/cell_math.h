@@ -29,6 +29,7 @@ template <class T> struct CellStepGrad {
   float *carried_state, *carried_memory;
   const int32_t* lengths;
   int64_t t, batch, hidden;
+  bool fresh = false;  // dh_gates is overwritten even when nothing is carried
 };
 
 template <Cell kCell, class T, class H> __device__ void step_unit(const CellStep<T, H>& x, int64_t b, int64_t j) {
@@ -104,7 +105,7 @@ template <Cell kCell, class T> __device__ void step_back_unit(const CellStepGrad
   for (int64_t g = 0; g < kGates; ++g) {
     const int64_t gate = (b * kGates + g) * n + j;
     if (x.dx_gates != nullptr) add(x.dx_gates + gate, dx[g]);
-    if (x.dh_gates != nullptr) store(x.dh_gates + gate, carried ? dh[g] : load(x.dh_gates + gate) + dh[g]);
+    if (x.dh_gates != nullptr) store(x.dh_gates + gate, carried || x.fresh ? dh[g] : load(x.dh_gates + gate) + dh[g]);
   }
   if (carried) {
     x.carried_state[at] = dstate;

@@ -2,6 +2,7 @@
 //   dvalues = w f dout,  dw = f (dout . values),  dscore = w (dw - dout . out).
 // The weights are computed twice, once for the queries and once for the keys and values, so that every sum has one
 // owner and one order.
+#include "kernels/by_parts.h"
 #include "kernels/cuda/dot_attention.h"
 #include "kernels/cuda/sums.h"
 
@@ -137,6 +138,7 @@ __global__ void __launch_bounds__(kTileThreads)
 }  // namespace
 
 void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
+  clear_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
   with_type_of(args.query, [&]<class T>(T) {
     const DotAttention<T> x(args);
     const T* dout = args.dout.data<T>();

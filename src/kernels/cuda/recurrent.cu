@@ -187,7 +187,8 @@ void cell_grad(Stream& stream, const CellGradArgs& args) {
                               .dstate = args.dstate.data<T>(),
                               .dmemory = args.dmemory.data<T>(),
                               .batch = args.new_state.dim(0),
-                              .hidden = args.new_state.dim(1)});
+                              .hidden = args.new_state.dim(1),
+                              .fresh = !args.accumulate});
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/by_parts.h"
 #include "kernels/pointwise.h"
 #include "kernels/reference/elements.h"
 #include "kernels/reference/functions.h"
@@ -144,6 +145,7 @@ void cell(Stream&, const CellArgs& args) {
 }
 
 void cell_grad(Stream&, const CellGradArgs& args) {
+  clear_unless(args.accumulate, {args.dh_gates});
   const int64_t B = args.new_state.dim(0), H = args.new_state.dim(1);
   const int64_t G = gates_of(args.cell), saved = saved_of(args.cell);
   with_type_of(args.new_state, [&]<class T>(T) {
