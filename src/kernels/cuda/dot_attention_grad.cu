@@ -4,6 +4,7 @@
 // owner and one order.
 #include "kernels/by_parts.h"
 #include "kernels/cuda/dot_attention.h"
+#include "kernels/cuda/dot_attention_ways.h"
 #include "kernels/cuda/sums.h"
 
 namespace fovea::cuda {
@@ -139,6 +140,7 @@ __global__ void __launch_bounds__(kTileThreads)
 
 void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
   clear_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
+  if (attend_grad_by_tensor_cores(stream, args)) return;
   with_type_of(args.query, [&]<class T>(T) {
     const DotAttention<T> x(args);
     const T* dout = args.dout.data<T>();

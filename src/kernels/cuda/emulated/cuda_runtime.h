@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -30,7 +31,13 @@ void run(const dim3& blocks, const dim3& threads, const std::function<void()>& k
 void meet_block();
 // Leaves 8 bytes, waits for the warp, and returns those of all its lanes.
 const uint64_t* meet_warp(uint64_t own);
+// The same with 24 bytes.
+struct Words {
+  uint64_t word[3];
+};
+const Words* meet_warp(const Words& own);
 int lane();
+std::byte* shared_memory();  // what a block shares beyond the variables of its kernel, full of NaN when it begins
 
 template <class V> V exchanged(V x, int other) {
   static_assert(sizeof(V) <= sizeof(uint64_t));
@@ -49,6 +56,7 @@ template <class V> V exchanged(V x, int other) {
 #define gridDim fovea::cuda::emulated::grid_size
 
 inline void __syncthreads() { fovea::cuda::emulated::meet_block(); }
+inline void __syncwarp() { fovea::cuda::emulated::meet_warp(0); }
 template <class V> V __shfl_xor_sync(unsigned, V x, int mask) {
   return fovea::cuda::emulated::exchanged(x, fovea::cuda::emulated::lane() ^ mask);
 }

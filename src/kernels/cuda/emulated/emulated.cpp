@@ -1,4 +1,5 @@
 // The threads of a block as fibres of one host thread.
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -22,32 +23,47 @@ constexpr size_t kStack = 128 << 10;
 
 struct Fibre {
   enum class Waits : uint8_t { kNo, kForWarp, kForBlock, kDone };
-  ucontext_t context = {};
+  ucontext_t context = {};  // where it begins
+  jmp_buf place = {};       // where it goes on
+  bool begun = false;
   std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(kStack);
   dim3 index;
   Waits waits = Waits::kNo;
   int meetings = 0;  // of the warp
 };
 
-struct Warp {
-  uint64_t left[2][32];  // behind by its lanes, at this meeting and at the next
+struct Warp {  // what its lanes left behind, at this meeting and at the next
+  uint64_t left[2][32];
+  Words words[2][32];
 };
+
+struct alignas(128) Shared {
+  std::byte bytes[227 << 10];
+} shared;
 
 std::vector<std::unique_ptr<Fibre>> fibres;
 std::vector<Warp> warps;
 ucontext_t scheduler;
+jmp_buf scheduler_place;
 size_t current = 0, count = 0;
 const std::function<void()>* body = nullptr;
 
-void begin() {
-  (*body)();
-  fibres[current]->waits = Fibre::Waits::kDone;
-  swapcontext(&fibres[current]->context, &scheduler);
-}
-
+// Fibres change places by jumps, which unlike swapcontext do not ask the system anything.
 void wait(Fibre::Waits what) {
   fibres[current]->waits = what;
-  swapcontext(&fibres[current]->context, &scheduler);
+  if (_setjmp(fibres[current]->place) == 0) _longjmp(scheduler_place, 1);
+}
+
+void begin() {
+  (*body)();
+  wait(Fibre::Waits::kDone);
+}
+
+void go_on(Fibre& fibre) {
+  if (_setjmp(scheduler_place) != 0) return;
+  if (fibre.begun) _longjmp(fibre.place, 1);
+  fibre.begun = true;
+  swapcontext(&scheduler, &fibre.context);
 }
 
 // Lets those go on who wait for a meeting that all who are left have come to.
@@ -61,12 +77,14 @@ void release(size_t first, size_t last, Fibre::Waits what) {
 }
 
 void run_block() {
+  std::memset(shared.bytes, 0xFF, sizeof shared.bytes);
   for (size_t i = 0; i < count; ++i) {
     Fibre& fibre = *fibres[i];
     const auto n = static_cast<unsigned>(i);
     fibre.index = {n % block_size.x, n / block_size.x % block_size.y, n / block_size.x / block_size.y};
     fibre.waits = Fibre::Waits::kNo;
     fibre.meetings = 0;
+    fibre.begun = false;
     getcontext(&fibre.context);
     fibre.context.uc_stack.ss_sp = fibre.stack.get();
     fibre.context.uc_stack.ss_size = kStack;
@@ -84,7 +102,7 @@ void run_block() {
       if (fibre.waits != Fibre::Waits::kNo) continue;
       ran = true;
       thread_index = fibre.index;
-      swapcontext(&scheduler, &fibre.context);
+      go_on(fibre);
     }
     for (size_t w = 0; w < count; w += 32) release(w, std::min(w + 32, count), Fibre::Waits::kForWarp);
     release(0, count, Fibre::Waits::kForBlock);
@@ -105,6 +123,16 @@ const uint64_t* meet_warp(uint64_t own) {
   wait(Fibre::Waits::kForWarp);
   return left;
 }
+
+const Words* meet_warp(const Words& own) {
+  Warp& warp = warps[current / 32];
+  Words* left = warp.words[fibres[current]->meetings++ % 2];
+  left[current % 32] = own;
+  wait(Fibre::Waits::kForWarp);
+  return left;
+}
+
+std::byte* shared_memory() { return shared.bytes; }
 
 void run(const dim3& blocks, const dim3& threads, const std::function<void()>& kernel) {
   static std::mutex mutex;

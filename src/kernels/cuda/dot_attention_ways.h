@@ -1,0 +1,13 @@
+// The faster ways to dot attention, each for some problems: false where it is not for this one, and nothing was done.
+// In the order they are asked; plain kernels for anything at all come last.
+#pragma once
+
+#include "kernels/kernels.h"
+
+namespace fovea::cuda {
+
+// On the tensor cores. `weights` are not written.
+bool attend_by_tensor_cores(Stream& stream, const DotAttentionArgs& args);
+bool attend_grad_by_tensor_cores(Stream& stream, const DotAttentionGradArgs& args);
+
+}  // namespace fovea::cuda
