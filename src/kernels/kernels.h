@@ -50,7 +50,7 @@ struct Matrix {
 
 // c[g] (+)= alpha * a[g] b[g] + bias, with a [m,k], b [k,n], c [m,n], bias [n] over the rows.
 // k = 0 gives the bias, or zero. Any of a, b, c may be f32 or bf16 (all f64 on reference);
-// c is never transposed. Another `precision` than kF32 lets the backend round a and b.
+// c is never transposed. Another `precision` than kF32 lets the backend round a, b and the bias.
 struct MatmulArgs {
   Matrix a, b, c;
   Tensor bias;

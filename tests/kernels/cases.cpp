@@ -383,6 +383,18 @@ void add_attention(std::vector<Case>& list) {
                       return {first, dot_attention(x[3], projected, of_values, options).out};
                     },
                     {128, 6}});
+    // Heads too wide for a tile: of two queries, and of more than a step has.
+    for (const int64_t steps : {2, 11}) {
+      const Input wide{{steps, 3, 136 * heads}};
+      list.push_back({fmt::format("dot_attention_wide_{}x{}", heads, steps),
+                      {"dot_attention", "dot_attention_grad"},
+                      {wide, {{7, 3, 136 * heads}}, {{7, 3, values}}},
+                      [=](auto& x, auto& set) -> std::vector<Var> {
+                        const Mask mask{.lengths = ints(set, {7, 0, 4}), .causal = heads == 2, .offset = 1};
+                        return {dot_attention(x[0], x[1], x[2], {.heads = heads, .mask = mask}).out};
+                      },
+                      {128, 6}});
+    }
   }
   list.push_back({"add_linear",
                   {"matmul"},

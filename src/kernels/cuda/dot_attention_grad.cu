@@ -139,6 +139,7 @@ __global__ void __launch_bounds__(kTileThreads)
 }  // namespace
 
 void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
+  if (attend_grad_by_steps(stream, args) || attend_grad_by_products(stream, args)) return;
   clear_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
   if (attend_grad_by_tensor_cores(stream, args)) return;
   with_type_of(args.query, [&]<class T>(T) {

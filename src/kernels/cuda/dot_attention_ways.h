@@ -6,6 +6,14 @@
 
 namespace fovea::cuda {
 
+// A few queries with wide heads, a kernel for them alone; back only to the query.
+bool attend_by_steps(Stream& stream, const DotAttentionArgs& args);
+bool attend_grad_by_steps(Stream& stream, const DotAttentionGradArgs& args);
+
+// Wide heads by products and a softmax between them.
+bool attend_by_products(Stream& stream, const DotAttentionArgs& args);
+bool attend_grad_by_products(Stream& stream, const DotAttentionGradArgs& args);
+
 // On the tensor cores. `weights` are not written.
 bool attend_by_tensor_cores(Stream& stream, const DotAttentionArgs& args);
 bool attend_grad_by_tensor_cores(Stream& stream, const DotAttentionGradArgs& args);
