@@ -137,7 +137,10 @@ void check_product(const ProductCase& p) {
     return x;
   };
   const bool narrow = p.a == DType::kBF16 || p.b == DType::kBF16 || p.precision != Precision::kF32;
-  const double epsilon = p.c == DType::kBF16 || narrow ? kBf16 : kF32 * (16 + static_cast<double>(p.k) / 64);
+  // Where rounding is allowed, a bias is rounded like what it is added to: two roundings, each of half a unit.
+  const bool rounds_bias = p.bias && p.c == DType::kBF16 && p.precision != Precision::kF32;
+  const double epsilon =
+      p.c == DType::kBF16 || narrow ? (rounds_bias ? 2 : 1) * kBf16 : kF32 * (16 + static_cast<double>(p.k) / 64);
   const std::string name =
       fmt::format("m{} n{} k{} batch{} ta{} tb{} {} {} {} interleaved{} gap{} bias{} accumulate{} weight{} alpha{} {}",
                   p.m, p.n, p.k, p.batch, p.ta, p.tb, p.a, p.b, p.c, p.interleaved, p.gap, p.bias, p.accumulate,

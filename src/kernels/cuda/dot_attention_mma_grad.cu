@@ -211,6 +211,7 @@ __global__ void __launch_bounds__(4 * kWarp)
   ask_for_rows<kWidth, kPiece, kWarp>(own_query, x.head_of(x.query, row, x.queries, x.key_width), first, queries, lane);
   ask_for_rows<kWidth, kPiece, kWarp>(own_dout, x.head_of(grads.dout, row, x.queries, x.key_width), first, queries,
                                       lane);
+  end_of_copies();  // here, for there may be no keys
   const Dropout dropout(x);
   float sums[1][kWidth / 8][4] = {};
   for (int begin = 0; begin < end; begin += kKeys) {
