@@ -25,6 +25,7 @@ constexpr int kBlock = 256;  // threads, where nothing else is said
 
 struct Grid {
   dim3 blocks, threads;
+  int shared = 0;  // bytes of memory a block shares beyond what its kernel declares
 };
 
 inline cudaStream_t queue_of(const Stream& stream) { return static_cast<cudaStream_t>(stream.handle); }
@@ -34,11 +35,26 @@ void launch(Stream& stream, void (*kernel)(Parameters...), const Grid& grid, Arg
   if (grid.blocks.x == 0 || grid.blocks.y == 0 || grid.blocks.z == 0) return;
 #if defined(__CUDACC__)
   use(stream.device);
-  kernel<<<grid.blocks, grid.threads, 0, queue_of(stream)>>>(static_cast<Parameters>(arguments)...);
+  constexpr int kGranted = 48 << 10;  // without asking
+  if (grid.shared > kGranted) {
+    require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, grid.shared), "shared memory");
+  }
+  kernel<<<grid.blocks, grid.threads, static_cast<size_t>(grid.shared), queue_of(stream)>>>(
+      static_cast<Parameters>(arguments)...);
   require(cudaGetLastError(), "a kernel");
 #else
   static_cast<void>(stream);
   emulated::run(grid.blocks, grid.threads, [&] { kernel(static_cast<Parameters>(arguments)...); });
+#endif
+}
+
+// The memory of Grid::shared.
+template <class T> __device__ T* shared_memory() {
+#if defined(__CUDACC__)
+  extern __shared__ uint4 memory[];
+  return reinterpret_cast<T*>(memory);
+#else
+  return reinterpret_cast<T*>(emulated::shared_memory());
 #endif
 }
 

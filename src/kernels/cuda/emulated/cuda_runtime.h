@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -27,10 +28,19 @@ namespace fovea::cuda::emulated {
 extern dim3 thread_index, block_index, block_size, grid_size;
 
 void run(const dim3& blocks, const dim3& threads, const std::function<void()>& kernel);
+// The same with all blocks alive at once, so that they may wait for one another.
+void run_together(const dim3& blocks, const dim3& threads, const std::function<void()>& kernel);
 void meet_block();
+void pause();  // lets the others go on, while something they will do is waited for
 // Leaves 8 bytes, waits for the warp, and returns those of all its lanes.
 const uint64_t* meet_warp(uint64_t own);
+// The same with 24 bytes.
+struct Words {
+  uint64_t word[3];
+};
+const Words* meet_warp(const Words& own);
 int lane();
+std::byte* shared_memory();  // what a block shares beyond the variables of its kernel, full of NaN when it begins
 
 template <class V> V exchanged(V x, int other) {
   static_assert(sizeof(V) <= sizeof(uint64_t));
@@ -49,6 +59,7 @@ template <class V> V exchanged(V x, int other) {
 #define gridDim fovea::cuda::emulated::grid_size
 
 inline void __syncthreads() { fovea::cuda::emulated::meet_block(); }
+inline void __syncwarp() { fovea::cuda::emulated::meet_warp(0); }
 template <class V> V __shfl_xor_sync(unsigned, V x, int mask) {
   return fovea::cuda::emulated::exchanged(x, fovea::cuda::emulated::lane() ^ mask);
 }
