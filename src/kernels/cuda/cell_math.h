@@ -7,6 +7,73 @@ namespace fovea::cuda {
 
 __device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
+// Calls body with the cell as an integral constant.
+template <class Body> void with_cell(Cell cell, Body&& body) {
+  switch (cell) {
+    case Cell::kTanh: return body(std::integral_constant<Cell, Cell::kTanh>());
+    case Cell::kGru: return body(std::integral_constant<Cell, Cell::kGru>());
+    case Cell::kLstm: return body(std::integral_constant<Cell, Cell::kLstm>());
+  }
+}
+
+// ---- the equations, on values ------------------------------------------------------------------
+
+struct CellResult {
+  float state, memory;
+  float saved[4];
+};
+// `in` and `own` are the input's and the state's part of the gates.
+template <Cell kCell>
+__device__ CellResult step_values(const float (&in)[gates_of(kCell)], const float (&own)[gates_of(kCell)], float state,
+                                  float memory) {
+  if constexpr (kCell == Cell::kTanh) {
+    return {.state = tanhf(in[0] + own[0])};
+  } else if constexpr (kCell == Cell::kGru) {
+    const float r = sigmoid(in[0] + own[0]), z = sigmoid(in[1] + own[1]), c = tanhf(in[2] + r * own[2]);
+    return {.state = (1.0f - z) * c + z * state, .saved = {r, z, c, own[2]}};
+  } else {
+    const float i = sigmoid(in[0] + own[0]), f = sigmoid(in[1] + own[1]);
+    const float g = tanhf(in[2] + own[2]), o = sigmoid(in[3] + own[3]);
+    const float after = f * memory + i * g;
+    return {.state = o * tanhf(after), .memory = after, .saved = {i, f, g, o}};
+  }
+}
+
+// What a step's gradient reads: gru `state`, tanh `new_state`, lstm both memories.
+struct CellPast {
+  float state, memory, new_state, new_memory;
+  float saved[4];
+};
+template <Cell kCell> struct CellGradient {
+  float dx[gates_of(kCell)], dh[gates_of(kCell)];
+  float dstate = 0.0f, dmemory = 0.0f;  // but for what goes through the weight
+};
+template <Cell kCell> __device__ CellGradient<kCell> step_back_values(const CellPast& x, float dnew, float dmemory) {
+  CellGradient<kCell> d;
+  if constexpr (kCell == Cell::kTanh) {
+    d.dx[0] = d.dh[0] = dnew * (1.0f - x.new_state * x.new_state);
+  } else if constexpr (kCell == Cell::kGru) {
+    const float r = x.saved[0], z = x.saved[1], c = x.saved[2], hn = x.saved[3];
+    const float dn = dnew * (1.0f - z) * (1.0f - c * c);  // of the sums inside n, z and r
+    d.dx[0] = d.dh[0] = dn * hn * r * (1.0f - r);
+    d.dx[1] = d.dh[1] = dnew * (x.state - c) * z * (1.0f - z);
+    d.dx[2] = dn;
+    d.dh[2] = dn * r;
+    d.dstate = dnew * z;
+  } else {
+    const float i = x.saved[0], f = x.saved[1], g = x.saved[2], o = x.saved[3], tanh_c = tanhf(x.new_memory);
+    const float dc = dmemory + dnew * o * (1.0f - tanh_c * tanh_c);
+    d.dx[0] = d.dh[0] = dc * g * i * (1.0f - i);
+    d.dx[1] = d.dh[1] = dc * x.memory * f * (1.0f - f);
+    d.dx[2] = d.dh[2] = dc * i * (1.0f - g * g);
+    d.dx[3] = d.dh[3] = dnew * tanh_c * o * (1.0f - o);
+    d.dmemory = dc * f;
+  }
+  return d;
+}
+
+// ---- in memory ---------------------------------------------------------------------------------
+
 // What a step reads and writes, for all sentences: gates [B,G*H], states [B,H], saved [B,saved*H]. Absent tensors
 // are null, as are `lengths` where every sentence lasts. At a step past its length a state stays as it is.
 template <class T, class H> struct CellStep {
@@ -33,7 +100,7 @@ template <class T> struct CellStepGrad {
 };
 
 template <Cell kCell, class T, class H> __device__ void step_unit(const CellStep<T, H>& x, int64_t b, int64_t j) {
-  constexpr int64_t kGates = gates_of(kCell);
+  constexpr int64_t kGates = gates_of(kCell), kSaved = saved_of(kCell);
   const int64_t n = x.hidden, at = b * n + j;
   if (x.lengths != nullptr && x.t >= x.lengths[b]) {
     x.new_state[at] = x.state[at];
@@ -46,23 +113,13 @@ template <Cell kCell, class T, class H> __device__ void step_unit(const CellStep
     own[g] = x.h_gates != nullptr ? load(x.h_gates + (b * kGates + g) * n + j) : 0.0f;
     if (x.h_bias != nullptr) own[g] += x.h_bias[g * n + j];
   }
-  float keep[4] = {};
-  if constexpr (kCell == Cell::kTanh) {
-    store(x.new_state + at, tanhf(in[0] + own[0]));
-  } else if constexpr (kCell == Cell::kGru) {
-    const float r = sigmoid(in[0] + own[0]), z = sigmoid(in[1] + own[1]), c = tanhf(in[2] + r * own[2]);
-    store(x.new_state + at, (1.0f - z) * c + z * load(x.state + at));
-    keep[0] = r, keep[1] = z, keep[2] = c, keep[3] = own[2];
-  } else {
-    const float i = sigmoid(in[0] + own[0]), f = sigmoid(in[1] + own[1]);
-    const float g = tanhf(in[2] + own[2]), o = sigmoid(in[3] + own[3]);
-    const float memory = f * load(x.memory + at) + i * g;
-    store(x.new_memory + at, memory);
-    store(x.new_state + at, o * tanhf(memory));
-    keep[0] = i, keep[1] = f, keep[2] = g, keep[3] = o;
-  }
+  const float state = kCell == Cell::kGru ? load(x.state + at) : 0.0f;
+  const float memory = kCell == Cell::kLstm ? load(x.memory + at) : 0.0f;
+  const CellResult y = step_values<kCell>(in, own, state, memory);
+  store(x.new_state + at, y.state);
+  if constexpr (kCell == Cell::kLstm) store(x.new_memory + at, y.memory);
   if (x.saved == nullptr) return;
-  for (int64_t k = 0; k < saved_of(kCell); ++k) store(x.saved + (b * saved_of(kCell) + k) * n + j, keep[k]);
+  for (int64_t k = 0; k < kSaved; ++k) store(x.saved + (b * kSaved + k) * n + j, y.saved[k]);
 }
 
 template <Cell kCell, class T> __device__ void step_back_unit(const CellStepGrad<T>& x, int64_t b, int64_t j) {
@@ -76,44 +133,31 @@ template <Cell kCell, class T> __device__ void step_back_unit(const CellStepGrad
     x.carried_state[at] = dnew;
     return;
   }
-  float dmemory_new = x.dnew_memory != nullptr ? load(x.dnew_memory + at) : 0.0f;
-  if (x.carried_memory != nullptr) dmemory_new += x.carried_memory[at];
-  float saved[4] = {};
-  for (int64_t k = 0; k < kSaved; ++k) saved[k] = load(x.saved + (b * kSaved + k) * n + j);
-
-  float dx[kGates], dh[kGates], dstate = 0.0f, dmemory = 0.0f;
-  if constexpr (kCell == Cell::kTanh) {
-    const float h = load(x.new_state + at);
-    dx[0] = dh[0] = dnew * (1.0f - h * h);
-  } else if constexpr (kCell == Cell::kGru) {
-    const float r = saved[0], z = saved[1], c = saved[2], hn = saved[3];
-    const float dn = dnew * (1.0f - z) * (1.0f - c * c);  // of the sums inside n, z and r
-    dx[0] = dh[0] = dn * hn * r * (1.0f - r);
-    dx[1] = dh[1] = dnew * (load(x.state + at) - c) * z * (1.0f - z);
-    dx[2] = dn;
-    dh[2] = dn * r;
-    dstate = dnew * z;
-  } else {
-    const float i = saved[0], f = saved[1], g = saved[2], o = saved[3], tanh_c = tanhf(load(x.new_memory + at));
-    const float dc = dmemory_new + dnew * o * (1.0f - tanh_c * tanh_c);
-    dx[0] = dh[0] = dc * g * i * (1.0f - i);
-    dx[1] = dh[1] = dc * load(x.memory + at) * f * (1.0f - f);
-    dx[2] = dh[2] = dc * i * (1.0f - g * g);
-    dx[3] = dh[3] = dnew * tanh_c * o * (1.0f - o);
-    dmemory = dc * f;
+  float dmemory = x.dnew_memory != nullptr ? load(x.dnew_memory + at) : 0.0f;
+  if (x.carried_memory != nullptr) dmemory += x.carried_memory[at];
+  CellPast past = {};
+  if constexpr (kCell == Cell::kTanh) past.new_state = load(x.new_state + at);
+  if constexpr (kCell == Cell::kGru) past.state = load(x.state + at);
+  if constexpr (kCell == Cell::kLstm) {
+    past.memory = load(x.memory + at);
+    past.new_memory = load(x.new_memory + at);
   }
+  for (int64_t k = 0; k < kSaved; ++k) past.saved[k] = load(x.saved + (b * kSaved + k) * n + j);
+
+  const CellGradient<kCell> d = step_back_values<kCell>(past, dnew, dmemory);
   for (int64_t g = 0; g < kGates; ++g) {
     const int64_t gate = (b * kGates + g) * n + j;
-    if (x.dx_gates != nullptr) add(x.dx_gates + gate, dx[g]);
-    if (x.dh_gates != nullptr) store(x.dh_gates + gate, carried || x.fresh ? dh[g] : load(x.dh_gates + gate) + dh[g]);
+    if (x.dx_gates != nullptr) add(x.dx_gates + gate, d.dx[g]);
+    if (x.dh_gates != nullptr)
+      store(x.dh_gates + gate, carried || x.fresh ? d.dh[g] : load(x.dh_gates + gate) + d.dh[g]);
   }
   if (carried) {
-    x.carried_state[at] = dstate;
-    if (x.carried_memory != nullptr) x.carried_memory[at] = dmemory;
+    x.carried_state[at] = d.dstate;
+    if (x.carried_memory != nullptr) x.carried_memory[at] = d.dmemory;
     return;
   }
-  if (x.dstate != nullptr) add(x.dstate + at, dstate);
-  if (x.dmemory != nullptr) add(x.dmemory + at, dmemory);
+  if (x.dstate != nullptr) add(x.dstate + at, d.dstate);
+  if (x.dmemory != nullptr) add(x.dmemory + at, d.dmemory);
 }
 
 }  // namespace fovea::cuda

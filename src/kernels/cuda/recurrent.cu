@@ -1,9 +1,10 @@
 // Recurrent cells, and whole layers in one direction: for each step the state's product with the weight, then the
 // cell. Backward runs the steps the other way round and leaves the gates' gradients time-major, so that the weight's
-// gradient is one product after the loop. A thread a unit.
+// gradient is one product after the loop. A thread a unit. recurrent_at_once.cu is faster where it can be used.
 #include "kernels/cuda/cell_math.h"
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/product.h"
+#include "kernels/cuda/recurrent.h"
 #include "kernels/cuda/scratch.h"
 
 namespace fovea::cuda {
@@ -21,13 +22,6 @@ template <Cell kCell, class T> __global__ void step_back_kernel(const __grid_con
   }
 }
 
-template <class Body> void with_cell(Cell cell, Body&& body) {
-  switch (cell) {
-    case Cell::kTanh: return body(std::integral_constant<Cell, Cell::kTanh>());
-    case Cell::kGru: return body(std::integral_constant<Cell, Cell::kGru>());
-    case Cell::kLstm: return body(std::integral_constant<Cell, Cell::kLstm>());
-  }
-}
 template <class T, class H> void step(Stream& stream, Cell cell, const CellStep<T, H>& x) {
   with_cell(cell, [&](auto kind) {
     launch(stream, step_kernel<decltype(kind)::value, T, H>, elements_grid(x.batch * x.hidden), x);
@@ -45,17 +39,6 @@ template <class From, class To> __global__ void carry_kernel(const From* from, T
     store(to + i, (from != nullptr ? load(from + i) : 0.0f) + (accumulate ? load(to + i) : 0.0f));
   }
 }
-
-// The order of the steps and where their states lie in [T+1,B,H].
-struct Steps {
-  int64_t count;
-  bool reverse;
-
-  int64_t time(int64_t step) const { return reverse ? count - 1 - step : step; }
-  int64_t before(int64_t t) const { return reverse ? t + 1 : t; }
-  int64_t after(int64_t t) const { return reverse ? t : t + 1; }
-  int64_t first() const { return reverse ? count : 0; }
-};
 
 // Row t of rows of this size, null when there are none.
 template <class T> T* at(const Tensor& x, int64_t t, int64_t size) { return x ? x.data<T>() + t * size : nullptr; }
@@ -192,11 +175,22 @@ void cell_grad(Stream& stream, const CellGradArgs& args) {
   });
 }
 
+void layers(Stream& stream, std::span<const RecurrentArgs> all) {
+  if (layers_at_once(stream, all)) return;
+  for (const RecurrentArgs& args : all) recurrent(stream, args);
+}
+void layers_grad(Stream& stream, std::span<const RecurrentGradArgs> all) {
+  if (layers_at_once_grad(stream, all)) return;
+  for (const RecurrentGradArgs& args : all) recurrent_grad(stream, args);
+}
+
 void recurrent(Stream& stream, const RecurrentArgs& args) {
+  if (layers_at_once(stream, {&args, 1})) return;
   with_type_of(args.states, [&]<class T>(T) { layer<T>(stream, args); });
 }
 
 void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
+  if (layers_at_once_grad(stream, {&args, 1})) return;
   with_type_of(args.states, [&]<class T>(T) { layer_back<T>(stream, args); });
 }
 

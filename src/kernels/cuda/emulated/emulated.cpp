@@ -26,8 +26,8 @@ struct Fibre {
   ucontext_t context = {};  // where it begins
   jmp_buf place = {};       // where it goes on
   bool begun = false;
-  std::unique_ptr<std::byte[]> stack = std::make_unique<std::byte[]>(kStack);
-  dim3 index;
+  std::unique_ptr<std::byte[]> stack{new std::byte[kStack]};
+  dim3 index, block;
   Waits waits = Waits::kNo;
   int meetings = 0;  // of the warp
 };
@@ -39,13 +39,16 @@ struct Warp {  // what its lanes left behind, at this meeting and at the next
 
 struct alignas(128) Shared {
   std::byte bytes[227 << 10];
-} shared;
+};
 
+// All of the blocks that are alive, one after another.
 std::vector<std::unique_ptr<Fibre>> fibres;
 std::vector<Warp> warps;
+std::vector<Shared> shared;
 ucontext_t scheduler;
 jmp_buf scheduler_place;
-size_t current = 0, count = 0;
+size_t current = 0, block_count = 0;  // the running thread; threads of a block
+bool paused = false;
 const std::function<void()>* body = nullptr;
 
 // Fibres change places by jumps, which unlike swapcontext do not ask the system anything.
@@ -76,12 +79,20 @@ void release(size_t first, size_t last, Fibre::Waits what) {
   }
 }
 
-void run_block() {
-  std::memset(shared.bytes, 0xFF, sizeof shared.bytes);
+size_t warps_of_block() { return (block_count + 31) / 32; }
+
+// Threads that begin the blocks, in the order of the fibres.
+void prepare(const std::vector<dim3>& blocks) {
+  const size_t count = blocks.size() * block_count;
+  while (fibres.size() < count) fibres.push_back(std::make_unique<Fibre>());
+  warps.assign(blocks.size() * warps_of_block(), Warp{});
+  shared.resize(std::max(shared.size(), blocks.size()));
+  std::memset(shared.data(), 0xFF, blocks.size() * sizeof(Shared));
   for (size_t i = 0; i < count; ++i) {
     Fibre& fibre = *fibres[i];
-    const auto n = static_cast<unsigned>(i);
+    const auto n = static_cast<unsigned>(i % block_count);
     fibre.index = {n % block_size.x, n / block_size.x % block_size.y, n / block_size.x / block_size.y};
+    fibre.block = blocks[i / block_count];
     fibre.waits = Fibre::Waits::kNo;
     fibre.meetings = 0;
     fibre.begun = false;
@@ -90,8 +101,15 @@ void run_block() {
     fibre.context.uc_stack.ss_size = kStack;
     makecontext(&fibre.context, begin, 0);
   }
+}
+
+void run_blocks(const std::vector<dim3>& blocks) {
+  prepare(blocks);
+  const size_t count = blocks.size() * block_count;
   // Threads take turns in an order of no meaning: where a result depends on it, a meeting is missing.
   static const bool backwards = std::getenv("FOVEA_EMULATE_BACKWARDS") != nullptr;
+  constexpr int kPatience = 1000;  // turns in which all do nothing but pause
+  int idle = 0;
   for (bool left = true; left;) {
     left = false;
     bool ran = false;
@@ -100,55 +118,82 @@ void run_block() {
       Fibre& fibre = *fibres[current];
       left = left || fibre.waits != Fibre::Waits::kDone;
       if (fibre.waits != Fibre::Waits::kNo) continue;
-      ran = true;
+      paused = false;
       thread_index = fibre.index;
+      block_index = fibre.block;
       go_on(fibre);
+      ran = ran || !paused;
     }
-    for (size_t w = 0; w < count; w += 32) release(w, std::min(w + 32, count), Fibre::Waits::kForWarp);
-    release(0, count, Fibre::Waits::kForBlock);
-    fovea::check(ran || !left, "cuda: expected all threads of a block to meet, got some that wait for ever");
+    for (size_t b = 0; b < count; b += block_count) {
+      for (size_t w = 0; w < block_count; w += 32) {
+        release(b + w, b + std::min(w + 32, block_count), Fibre::Waits::kForWarp);
+      }
+      release(b, b + block_count, Fibre::Waits::kForBlock);
+    }
+    idle = ran ? 0 : idle + 1;
+    fovea::check(idle < kPatience || !left, "cuda: expected all threads to meet, got some that wait for ever");
   }
+}
+
+std::vector<dim3> all_blocks(const dim3& blocks) {
+  std::vector<dim3> all;
+  for (unsigned z = 0; z < blocks.z; ++z)
+    for (unsigned y = 0; y < blocks.y; ++y)
+      for (unsigned x = 0; x < blocks.x; ++x) all.emplace_back(x, y, z);
+  return all;
+}
+
+std::unique_lock<std::mutex> begin_grid(const dim3& blocks, const dim3& threads, const std::function<void()>& kernel) {
+  static std::mutex mutex;
+  std::unique_lock lock(mutex);
+  block_count = size_t{threads.x} * threads.y * threads.z;
+  grid_size = blocks;
+  block_size = threads;
+  body = &kernel;
+  return lock;
 }
 
 }  // namespace
 
 void meet_block() { wait(Fibre::Waits::kForBlock); }
 
-int lane() { return static_cast<int>(current % 32); }
+void pause() {
+  paused = true;
+  swapcontext(&fibres[current]->context, &scheduler);
+}
+
+int lane() { return static_cast<int>(current % block_count % 32); }
+
+namespace {
+
+Warp& own_warp() { return warps[current / block_count * warps_of_block() + current % block_count / 32]; }
+
+}  // namespace
 
 const uint64_t* meet_warp(uint64_t own) {
-  Warp& warp = warps[current / 32];
-  uint64_t* left = warp.left[fibres[current]->meetings++ % 2];
-  left[current % 32] = own;
+  uint64_t* left = own_warp().left[fibres[current]->meetings++ % 2];
+  left[lane()] = own;
   wait(Fibre::Waits::kForWarp);
   return left;
 }
 
 const Words* meet_warp(const Words& own) {
-  Warp& warp = warps[current / 32];
-  Words* left = warp.words[fibres[current]->meetings++ % 2];
-  left[current % 32] = own;
+  Words* left = own_warp().words[fibres[current]->meetings++ % 2];
+  left[lane()] = own;
   wait(Fibre::Waits::kForWarp);
   return left;
 }
 
-std::byte* shared_memory() { return shared.bytes; }
+std::byte* shared_memory() { return shared[current / block_count].bytes; }
 
 void run(const dim3& blocks, const dim3& threads, const std::function<void()>& kernel) {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  count = size_t{threads.x} * threads.y * threads.z;
-  while (fibres.size() < count) fibres.push_back(std::make_unique<Fibre>());
-  warps.assign((count + 31) / 32, Warp{});
-  grid_size = blocks;
-  block_size = threads;
-  body = &kernel;
-  for (unsigned z = 0; z < blocks.z; ++z)
-    for (unsigned y = 0; y < blocks.y; ++y)
-      for (unsigned x = 0; x < blocks.x; ++x) {
-        block_index = {x, y, z};
-        run_block();
-      }
+  const auto lock = begin_grid(blocks, threads, kernel);
+  for (const dim3& block : all_blocks(blocks)) run_blocks({block});
+}
+
+void run_together(const dim3& blocks, const dim3& threads, const std::function<void()>& kernel) {
+  const auto lock = begin_grid(blocks, threads, kernel);
+  run_blocks(all_blocks(blocks));
 }
 
 }  // namespace emulated
