@@ -6,6 +6,9 @@
 
 namespace fovea::cuda {
 
+// One query; writes `weights`, too.
+bool attend_one(Stream& stream, const DotAttentionArgs& args);
+
 // On the tensor cores. `weights` are not written.
 bool attend_by_tensor_cores(Stream& stream, const DotAttentionArgs& args);
 bool attend_grad_by_tensor_cores(Stream& stream, const DotAttentionGradArgs& args);
