@@ -361,7 +361,8 @@ struct Sizes {
 };
 const Sizes kSizes[] = {{1, 1, 1, 1, 1},    {2, 3, 1, 7, 5},    {3, 2, 5, 1, 19},   {2, 1, 25, 25, 37},
                         {1, 2, 6, 130, 64}, {2, 2, 3, 0, 8},    {1, 1, 0, 4, 8},    {2, 1, 1, 40, 300},
-                        {1, 1, 70, 90, 33}, {2, 4, 33, 65, 32}, {2, 1, 9, 67, 130}, {1, 1, 3, 5, 270}};
+                        {1, 1, 70, 90, 33}, {2, 4, 33, 65, 32}, {2, 1, 9, 67, 130}, {1, 1, 3, 5, 270},
+                        {3, 2, 1, 150, 20}};
 
 Mask mask_named(const std::string& name, const Sizes& sizes, Maker& make) {
   Mask mask;
@@ -416,6 +417,10 @@ TEST_F(Cuda, AdditiveScores) {
   }
 }
 
+// One query, in groups of lanes of every size.
+const Sizes kOneQuery[] = {
+    {3, 2, 1, 150, 4}, {2, 2, 1, 33, 32}, {2, 1, 1, 100, 64}, {2, 1, 1, 5, 128}, {2, 1, 1, 700, 120}};
+
 struct DotForm {
   std::string mask = "none";
   int64_t extra = 0;  // columns that values have more than keys
@@ -469,6 +474,18 @@ TEST_F(Cuda, DotAttention) {
     for (const std::string mask : {"none", "lengths", "causal", "bias", "all"}) {
       for (const int64_t extra : {0, 7}) {
         const DotForm form{.mask = mask, .extra = extra, .dropout = mask == "all" ? 0.3f : 0.0f};
+        expect_right(name_of(z, form), 256, 6, [&](Maker& make) { return attend(make, z, form); });
+      }
+    }
+  }
+}
+
+TEST_F(Cuda, DotAttentionOfOneQuery) {
+  for (const Sizes& z : kOneQuery) {
+    for (const std::string mask : {"none", "lengths", "bias", "all"}) {
+      for (const int64_t extra : {0, 8}) {
+        const DotForm form{
+            .mask = mask, .extra = extra, .dropout = mask == "all" ? 0.3f : 0.0f, .weights = mask != "none"};
         expect_right(name_of(z, form), 256, 6, [&](Maker& make) { return attend(make, z, form); });
       }
     }

@@ -14,6 +14,9 @@ bool attend_grad_by_steps(Stream& stream, const DotAttentionGradArgs& args);
 bool attend_by_products(Stream& stream, const DotAttentionArgs& args);
 bool attend_grad_by_products(Stream& stream, const DotAttentionGradArgs& args);
 
+// One query; writes `weights`, too.
+bool attend_one(Stream& stream, const DotAttentionArgs& args);
+
 // On the tensor cores. `weights` are not written.
 bool attend_by_tensor_cores(Stream& stream, const DotAttentionArgs& args);
 bool attend_grad_by_tensor_cores(Stream& stream, const DotAttentionGradArgs& args);
