@@ -156,9 +156,10 @@ struct RandomSite {
 
 // y (+)= x * keep / (1 - rate), keep = random_word(seed, stream, i % period) >= drop_threshold(rate).
 // 0 <= rate < 1. A period below the size repeats the mask over the leading axis (variational dropout).
-// Its gradient is itself. With `base`, which is like x, y is base + that: a residual.
+// Its gradient is itself. With `base`, which is like x, y is base + that: a residual. With `gate`, which is like x,
+// nothing is kept where it is not above 0: a ReLU before the dropout, if the gate is what went into it.
 struct DropoutArgs {
-  Tensor x, y, base;
+  Tensor x, y, base, gate;
   float rate = 0.0f;
   RandomSite random;
   int64_t period = 0;
@@ -373,6 +374,7 @@ struct RecurrentArgs {
   Tensor saved;  // [T,B,saved*H], unset past a length; may be absent when there will be no backward
   bool reverse = false;
   Precision precision = Precision::kF32;
+  const RecurrentArgs* beside = nullptr;  // another layer, to be done too: neither reads what the other writes
 };
 // dstates [T,B,H] is the gradient of the T outputs, dfinal_memory [B,H] of the last memory (may be
 // absent). dh_gates [T,B,G*H] is what the weight's gradient is one product of: it is overwritten, not
@@ -384,6 +386,7 @@ struct RecurrentGradArgs {
   Tensor dx_gates, dh_gates, dinitial_state, dinitial_memory;
   bool reverse = false;
   Precision precision = Precision::kF32;
+  const RecurrentGradArgs* beside = nullptr;
 };
 
 // ---- images ------------------------------------------------------------------------------------

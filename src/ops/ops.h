@@ -86,6 +86,7 @@ Var embedding(const Var& table, const Tensor& ids, float scale, DType elements);
 // Drops only while a tape in training records. `across_steps` repeats one mask over the first axis.
 Var dropout(const Var& x, float rate, bool across_steps = false);
 Var add_dropout(const Var& base, const Var& x, float rate);  // base + dropout(x), for residuals
+Var relu_dropout(const Var& x, float rate);                  // dropout(relu(x))
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon = 1e-5f);
 Var normalize(const Var& x, float epsilon = 1e-8f);  // rows of length 1, for cosine scores
 
@@ -166,6 +167,9 @@ struct Unrolled {
   State final;  // after the last step taken
 };
 Unrolled recurrent(const Var& x_gates, const Recurrent& layer);  // x_gates [T,B,G*H]
+// Two layers that may run side by side, as the two directions of an encoder do.
+std::pair<Unrolled, Unrolled> recurrent_both(const Var& x_gates, const Recurrent& layer, const Var& other_gates,
+                                             const Recurrent& other);
 
 // ---- images ----
 Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window);  // [B,Y,X,C]; [O,h,w,C]

@@ -190,6 +190,16 @@ void add_data(std::vector<Case>& list) {
                     {{{3, 5, 29}}},
                     [=](auto& x, auto&) -> std::vector<Var> { return {dropout(x[0], 0.3f, across)}; }});
   }
+  for (const int64_t width : {29, 32}) {
+    list.push_back({fmt::format("add_dropout_{}", width),
+                    {"dropout"},
+                    {{{3, 5, width}}, {{3, 5, width}}},
+                    [](auto& x, auto&) -> std::vector<Var> { return {add_dropout(x[0], x[1], 0.3f)}; }});
+    list.push_back(
+        {fmt::format("relu_dropout_{}", width), {"dropout"}, {{{3, 5, width}}}, [](auto& x, auto&) -> std::vector<Var> {
+           return {relu_dropout(affine(x[0], 3.0f), 0.3f)};
+         }});
+  }
 }
 
 void add_norms(std::vector<Case>& list) {

@@ -57,7 +57,7 @@ __global__ void layer_norm_grad_kernel(const T* x, const float* gamma, const flo
 
 // Rows that lie in packs, of at most kMostPacks for each lane, stay with the lanes of their warp: they are read once.
 constexpr int kMostPacks = 4, kNormWarps = 8;
-constexpr int64_t kNormBlocks = 132;
+constexpr int64_t kNormBlocks = 396;
 
 template <int kPacks, class T> struct LanesRow {
   Pack<T> pack[kPacks];

@@ -196,7 +196,8 @@ template <class T> void copy_row(const T* from, T* to, int64_t width) {
 
 }  // namespace
 
-void recurrent(Stream&, const RecurrentArgs& args) {
+void recurrent(Stream& stream, const RecurrentArgs& args) {
+  if (args.beside != nullptr) recurrent(stream, *args.beside);
   const Walk walk(args);
   const int64_t B = args.states.dim(1), H = args.states.dim(2);
   const int64_t gates = gates_of(args.cell) * H, saved = saved_of(args.cell) * H;
@@ -232,7 +233,8 @@ void recurrent(Stream&, const RecurrentArgs& args) {
   });
 }
 
-void recurrent_grad(Stream&, const RecurrentGradArgs& args) {
+void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
+  if (args.beside != nullptr) recurrent_grad(stream, *args.beside);
   const Walk walk(args);
   const int64_t B = args.states.dim(1), H = args.states.dim(2);
   const int64_t gates = gates_of(args.cell) * H, saved = saved_of(args.cell) * H;
