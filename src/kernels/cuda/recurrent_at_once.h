@@ -224,10 +224,14 @@ template <int kRows, int kColumns> class AtOnceProduct {
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
     __syncthreads();  // the last ones have been read
     for (int half = kAtOnceWarps / 2; half >= buffers; half /= 2) {
-      if (warp >= half && warp < 2 * half) exchange<false>(parts + (warp - half) * kPart);
-      __syncthreads();
-      if (warp < half) exchange<true>(parts + warp * kPart);
-      __syncthreads();
+      // The upper half gives to the lower one, as many warps at a time as there are parts.
+      for (int first = 0; first < half; first += buffers) {
+        const int own = warp - first;
+        if (own >= half && own < half + buffers) exchange<false>(parts + (own - half) * kPart);
+        __syncthreads();
+        if (own >= 0 && own < buffers) exchange<true>(parts + own * kPart);
+        __syncthreads();
+      }
     }
     if (warp < buffers) exchange<false>(parts + warp * kPart);
     __syncthreads();
