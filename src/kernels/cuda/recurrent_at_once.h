@@ -223,10 +223,10 @@ template <int kRows, int kColumns> class AtOnceProduct {
   __device__ void gather(Two* parts, int buffers) {
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
     __syncthreads();  // the last ones have been read
-    for (int half = kAtOnceWarps / 2; half >= buffers; half /= 2) {
-      if (warp >= half && warp < 2 * half) exchange<false>(parts + (warp - half) * kPart);
+    for (int last = kAtOnceWarps - buffers; last > 0; last -= buffers) {  // those from here on hand theirs down
+      if (warp >= last && warp < last + buffers) exchange<false>(parts + (warp - last) * kPart);
       __syncthreads();
-      if (warp < half) exchange<true>(parts + warp * kPart);
+      if (warp >= last - buffers && warp < last) exchange<true>(parts + (warp - last + buffers) * kPart);
       __syncthreads();
     }
     if (warp < buffers) exchange<false>(parts + warp * kPart);
