@@ -153,6 +153,20 @@ TEST_F(AtOnce, SumsMeetInWhatMemoryIsLeft) {
   }
 }
 
+TEST_F(AtOnce, ClustersShareTheirSums) {
+  for (const Cell cell : {Cell::kTanh, Cell::kGru, Cell::kLstm}) {
+    for (const int cluster : {2, 4}) {
+      cuda::at_once_limits.units = 32;
+      cuda::at_once_limits.cluster = cluster;
+      cuda::at_once_limits.rows = 16;
+      cuda::at_once_limits.most_blocks = 8;  // three tiles, two of them by one block
+      expect_at_once({{.cell = cell, .T = 3, .B = 35, .H = 128, .lengths = true, .initial = true, .bias = true}});
+      cuda::at_once_limits.rows = 32;
+      expect_at_once({{.cell = cell, .T = 3, .B = 20, .H = 120, .reverse = true, .shared = true}});
+    }
+  }
+}
+
 TEST_F(AtOnce, LayersSideBySide) {
   for (const Cell cell : {Cell::kTanh, Cell::kGru, Cell::kLstm}) {
     Form there = {.cell = cell, .T = 5, .B = 20, .H = 64, .lengths = true, .initial = true, .bias = true};
