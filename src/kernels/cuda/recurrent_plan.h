@@ -125,7 +125,7 @@ template <class X> bool launch_at_once(Stream& stream, void (*kernel)(X), const 
   // In the stream, so that a graph that holds the kernel begins with it each time.
   zero(stream.device, reinterpret_cast<std::byte*>(x.meetings), static_cast<size_t>(counts) * sizeof(unsigned));
   launch_together(stream, kernel, plan.grid, clusters, x);
-  ++at_once_limits.launches;
+  ++at_once_launches;
   return true;
 }
 
