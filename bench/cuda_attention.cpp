@@ -85,7 +85,7 @@ void check(const Sizes& sizes, bool additive, DType dtype) {
   small.batch = 1;
   small.queries = std::min<int64_t>(small.queries, 70);
   small.keys = std::min<int64_t>(small.keys, 90);
-  const double most = dtype == DType::kF32 ? 1e-4 : 3e-2;
+  const double most = dtype == DType::kF32 ? 2e-3 : 3e-2;  // products of f32 are in tf32
   for (const bool back : {false, true}) {
     Attending exact(small, additive, DType::kF32, Device::reference()), ours(small, additive, dtype, kCard);
     back ? exact.both() : exact.forward();

@@ -102,8 +102,8 @@ Attention::Attention(Parameters& parameters, const std::string& name, const Atte
 }
 
 Memory Attention::remember(const Var& states, const Tensor& lengths, int64_t position) const {
+  const Var values = values_ ? (*values_)(states) : states;  // before the keys: see dot_attention
   Var keys = keys_ ? (*keys_)(states) : states;
-  const Var values = values_ ? (*values_)(states) : states;
   if (config_.relative == "rotary") keys = rotary(keys, config_.heads, position, 1);
   return {score_->project_keys(keys, position), values, lengths};
 }
@@ -189,6 +189,12 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
                                              .mask = mask,
                                              .dropout = static_cast<float>(config_.dropout),
                                              .keep_weights = query.keep_weights});
+    result.context = attended.out;
+    result.weights = attended.weights;
+  } else if (const Attended attended = plain && config_.dropout == 0 && !mask.bias && !mask.causal
+                                           ? score_->attend(q, memory.keys, memory.values, memory.lengths)
+                                           : Attended{};
+             attended.out) {
     result.context = attended.out;
     result.weights = attended.weights;
   } else {

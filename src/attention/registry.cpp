@@ -64,6 +64,12 @@ class AdditiveScore final : public Score {
   Var score(const Var& query, const Var& projected, const Tensor& lengths) const override {
     return additive_score(query_(query), projected, *v_, heads_, lengths);
   }
+  // On the host there is nothing to gain: what counts there is how often a tanh is computed, not read or launched.
+  Attended attend(const Var& query, const Var& projected, const Var& values, const Tensor& lengths) const override {
+    constexpr int64_t kFew = 8;
+    if (query.device().on_host() || query.dim(0) > kFew) return {};
+    return additive_attention(query_(query), projected, *v_, values, {heads_, lengths});
+  }
 
  private:
   int64_t heads_;

@@ -26,6 +26,12 @@ class Score {
   virtual Var score(const Var& query, const Var& projected, const Tensor& lengths) const = 0;
   // Whether softmax(scale q k) v on the projected sides is all there is, so that the fused kernel may do it.
   virtual bool is_dot(float*) const { return false; }
+  // Softmax attention to values by this score in one go, for the few queries of a step, where there is a kernel for it.
+  // No context: there is none.
+  virtual Attended attend(const Var& /*query*/, const Var& /*projected*/, const Var& /*values*/,
+                          const Tensor& /*lengths*/) const {
+    return {};
+  }
 };
 
 struct ScoreEntry {

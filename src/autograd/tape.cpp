@@ -97,6 +97,10 @@ Tensor Tape::join(const Product* uses, Tensor Product::*factor) {
 }
 
 void Tape::settle(Gradient& gradient) {
+  if (PutOff* put_off = std::exchange(gradient.put_off, nullptr)) {
+    put_off->settle(*this);
+    put_off->~PutOff();
+  }
   const Product* uses = gradient.products;
   if (uses == nullptr) return;
   const Tensor x = join(uses, &Product::x), dy = join(uses, &Product::dy);
@@ -129,6 +133,7 @@ void Tape::settle(Gradient& gradient) {
 }
 
 void Tape::drop(Gradient& gradient) {
+  if (PutOff* put_off = std::exchange(gradient.put_off, nullptr)) put_off->~PutOff();
   for (Product* use = std::exchange(gradient.products, nullptr); use != nullptr;) {
     Product* next = use->next;
     use->~Product();
@@ -154,6 +159,15 @@ void Tape::backward(std::span<const Seed> seeds) {
   run_backward();
 }
 
+bool Tape::hand_over(const Var& x) {
+  Gradient *from = &running_->first, *to = x.gradient();
+  if (to->whole != nullptr || to->sum || to->products != nullptr || !from->sum ||
+      from->shape.count() != to->shape.count())
+    return false;
+  to->sum = std::exchange(from->sum, {}).reshape(to->shape);
+  return true;
+}
+
 void Tape::recycle(Gradient& gradient) {
   if (!gradient.sum || gradient.sum.buffer() != nullptr) return;
   std::byte* begin = gradient.sum.raw();
@@ -168,7 +182,10 @@ void Tape::run_backward() {
     if (!node->first.present() && !node->second.present()) continue;
     settle(node->first);
     settle(node->second);
-    node->backward(node, node->first.sum, node->second.sum);
+    running_ = node;
+    // Copies: a gradient may be handed over.
+    const Tensor dy = node->first.whole != nullptr ? node->first.tensor() : node->first.sum, dz = node->second.sum;
+    node->backward(node, dy, dz);
     recycle(node->first);
     recycle(node->second);
   }

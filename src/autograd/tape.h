@@ -7,6 +7,8 @@
 // of T steps written by hand thus costs one product per weight, like a whole-sequence layer. A use that has
 // many rows by itself is not put off, for there is nothing to gain.
 //
+// What is attended over, step after step, is put off likewise (put_off).
+//
 // A gradient is needed until its node has run: then its memory serves those that come after.
 #pragma once
 
@@ -22,12 +24,21 @@
 
 namespace fovea {
 
+class Tape;
+
 // One use of a weight: y = x weight^T + bias, so d weight += dy^T x and d bias += sum of dy's rows.
 struct Product {
   Tensor x, dy;  // [rows,in], [rows,out]
   Gradient* bias = nullptr;
   Precision precision = Precision::kF32;
   Product* next = nullptr;
+};
+
+// Parts of a gradient that are better computed together, when it is due.
+class PutOff {
+ public:
+  virtual ~PutOff() = default;
+  virtual void settle(Tape& tape) = 0;
 };
 
 class Tape {
@@ -84,9 +95,36 @@ class Tape {
     return {Var(y, &node->first), Var(z, &node->second)};
   }
   static bool any_needs_grad(std::initializer_list<Var> inputs);
+  // For an op that changes y in place, adding something computed from inputs: y's gradient is also that of what was
+  // added, and stays where it is. Nobody's backward may read y's value.
+  template <class Backward>
+  static void record_onto(const Var& y, std::initializer_list<Var> inputs, Backward backward) {
+    if (!any_needs_grad(inputs) || current() == nullptr) return;
+    check(y.needs_grad(), "tape: expected something with a gradient to add to, got a constant");
+    auto* node =
+        current()->add(y.value(), Tensor(), [run = std::move(backward)](const Tensor& dy, const Tensor&) { run(dy); });
+    node->first.whole = y.gradient()->whole != nullptr ? y.gradient()->whole : y.gradient();
+    node->first.offset = y.gradient()->offset;
+  }
 
   // For backward closures: leaves behind one use of a weight.
   void defer(const Var& weight, const Product& use);
+  // Leaves behind a part of x's gradient, in what Made gathers: made from `about` where it is the first.
+  template <class Made> void put_off(const Var& x, const typename Made::About& about, const typename Made::Use& use) {
+    Gradient* gradient = x.gradient();
+    if (gradient->put_off == nullptr) {
+      waiting_.push_back(gradient);
+      gradient->put_off = new (records_.allocate(sizeof(Made))) Made(about);
+    }
+    static_cast<Made*>(gradient->put_off)->add(*this, use);
+    // As with defer: nobody else would settle a part of something computed.
+    if (gradient->whole != nullptr && !gradient->leaf) settle(*gradient);
+  }
+  // Its memory is not given to others before the pass is over.
+  void hold(const Tensor& x) { held_.push_back(x.raw()); }
+  void give_back(const Tensor& x) { tensors_.give_back(x.raw(), x.bytes()); }
+  // Makes the gradient of the node that runs that of x, if x has none yet: nothing is copied. False if it has.
+  bool hand_over(const Var& x);
   // A value that shares its gradient with a part of another's, beginning at `offset` elements.
   Var part(Tensor value, Gradient* whole, int64_t offset);
   // Memory that lives until reset(); nothing in it is destroyed.
@@ -132,7 +170,7 @@ class Tape {
   bool training_ = true;
   Tensor step_on_device_;
   Arena tensors_, records_;
-  Node* last_ = nullptr;
+  Node *last_ = nullptr, *running_ = nullptr;
   std::vector<Gradient*> waiting_;      // gradients with products put off
   std::vector<const std::byte*> held_;  // where the factors of those products lie
   std::vector<Piece> pieces_;

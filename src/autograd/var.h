@@ -8,6 +8,7 @@
 namespace fovea {
 
 struct Product;
+class PutOff;
 
 // Where the gradient of one value is gathered.
 struct Gradient {
@@ -19,6 +20,7 @@ struct Gradient {
   int64_t offset = 0;
   bool leaf = false;            // not computed from anything: a parameter, or a part of one
   Product* products = nullptr;  // products put off (see Tape::defer), latest first
+  PutOff* put_off = nullptr;    // what else is (see Tape::put_off)
 
   explicit Gradient(const Tensor& value) : shape(value.shape()), dtype(value.dtype()), device(value.device()) {}
   // What to add to.
@@ -34,7 +36,9 @@ struct Gradient {
   void begin_in(const Tensor& memory) {
     if (whole == nullptr && !sum) sum = memory;
   }
-  bool present() const { return static_cast<bool>(sum) || products != nullptr; }
+  bool present() const {
+    return whole != nullptr ? whole->present() : static_cast<bool>(sum) || products != nullptr || put_off != nullptr;
+  }
 };
 
 class Var {

@@ -2,8 +2,9 @@
 // functions per backend. Adding a backend is filling a table.
 //
 // What holds for every kernel:
-//  - Every *_grad accumulates (+=) into its d* tensors. A d* tensor that is not given is not computed.
-//    Every forward kernel overwrites its outputs, unless `accumulate` is set.
+//  - Every *_grad accumulates (+=) into its d* tensors, unless `accumulate` is there and not set: then it overwrites
+//    them. A d* tensor that is not given is not computed. Every forward kernel overwrites its outputs, unless
+//    `accumulate` is set.
 //  - "Elements" (activations and their gradients) all have one dtype T: f32 or bf16, f64 on reference.
 //    Sums are taken in A(T): f32 for bf16, else T. Parameters (weight, bias, gamma, v ...), their
 //    gradients and statistics (mean, rstd, lse, loss ...) have A(T). Ids and lengths are i32.
@@ -49,7 +50,7 @@ struct Matrix {
 
 // c[g] (+)= alpha * a[g] b[g] + bias, with a [m,k], b [k,n], c [m,n], bias [n] over the rows.
 // k = 0 gives the bias, or zero. Any of a, b, c may be f32 or bf16 (all f64 on reference);
-// c is never transposed. Another `precision` than kF32 lets the backend round a and b.
+// c is never transposed. Another `precision` than kF32 lets the backend round a, b and the bias.
 struct MatmulArgs {
   Matrix a, b, c;
   Tensor bias;
@@ -80,6 +81,7 @@ struct UnaryGradArgs {
   UnaryOp op;
   Tensor x, y;  // only the one unary_reads_input(op) says is given
   Tensor dy, dx;
+  bool accumulate = true;
 };
 
 // b is spread over a: a and y are [outer, b.size, inner] and b one value for each of the middle.
@@ -154,9 +156,10 @@ struct RandomSite {
 
 // y (+)= x * keep / (1 - rate), keep = random_word(seed, stream, i % period) >= drop_threshold(rate).
 // 0 <= rate < 1. A period below the size repeats the mask over the leading axis (variational dropout).
-// Its gradient is itself.
+// Its gradient is itself. With `base`, which is like x, y is base + that: a residual. With `gate`, which is like x,
+// nothing is kept where it is not above 0: a ReLU before the dropout, if the gate is what went into it.
 struct DropoutArgs {
-  Tensor x, y;
+  Tensor x, y, base, gate;
   float rate = 0.0f;
   RandomSite random;
   int64_t period = 0;
@@ -172,6 +175,7 @@ struct LayerNormArgs {
 };
 struct LayerNormGradArgs {
   Tensor x, gamma, mean, rstd, dy, dx, dgamma, dbeta;
+  bool accumulate = true;  // into dx; the parameters' are always added to
 };
 
 // y = x / max(|x|, epsilon) over rows of the last axis; x [N,D], scale [N] = 1 / max(|x|, epsilon),
@@ -252,6 +256,22 @@ struct AdditiveScoreGradArgs {
   int64_t heads = 1;
 };
 
+// Additive attention whole, for the few queries of a decoder's step: weights = softmax(score) over the keys below the
+// length, out = weights values, per head. query [T,B,D], keys [S,B,D], values [S,B,E], weights [B,H,T,S], out [T,B,E].
+struct AdditiveAttentionArgs {
+  Tensor query, keys, v, values, lengths, weights, out;
+  int64_t heads = 1;
+  Precision precision = Precision::kF32;
+};
+// What the step before needs at once: dscore [B,H,T,S] and dquery, both overwritten. The other gradients are sums over
+// all steps: additive_score_grad has them from the dscore of all steps, and matmul those of the values from the
+// weights.
+struct AdditiveAttentionGradArgs {
+  Tensor query, keys, v, values, lengths, weights, dout, dscore, dquery;
+  int64_t heads = 1;
+  Precision precision = Precision::kF32;
+};
+
 // out = softmax(scale * query keys^T + mask) values, per head, with dropout on the weights. lse [B,H,T]
 // is the log-sum-exp of each row (-inf when fully masked), from which backward computes the weights
 // again. weights [B,H,T,S], before dropout, are written only if given. Dropout counts cells of
@@ -267,6 +287,7 @@ struct DotAttentionArgs {
 struct DotAttentionGradArgs {
   Tensor query, keys, values, out, lse, dout, dquery, dkeys, dvalues;
   int64_t heads = 1;
+  bool accumulate = true;
   float scale = 1.0f;
   Mask mask;
   float dropout = 0.0f;
@@ -336,6 +357,7 @@ struct CellGradArgs {
   Tensor state, memory, new_state, new_memory, saved;
   Tensor dnew_state, dnew_memory;  // either may be absent: no gradient came that way
   Tensor dx_gates, dh_gates, dstate, dmemory;
+  bool accumulate = true;  // into dh_gates; the others are always added to
 };
 
 // A whole layer in one direction, given the input's part of the gates for all steps (one product).
@@ -352,6 +374,7 @@ struct RecurrentArgs {
   Tensor saved;  // [T,B,saved*H], unset past a length; may be absent when there will be no backward
   bool reverse = false;
   Precision precision = Precision::kF32;
+  const RecurrentArgs* beside = nullptr;  // another layer, to be done too: neither reads what the other writes
 };
 // dstates [T,B,H] is the gradient of the T outputs, dfinal_memory [B,H] of the last memory (may be
 // absent). dh_gates [T,B,G*H] is what the weight's gradient is one product of: it is overwritten, not
@@ -363,6 +386,7 @@ struct RecurrentGradArgs {
   Tensor dx_gates, dh_gates, dinitial_state, dinitial_memory;
   bool reverse = false;
   Precision precision = Precision::kF32;
+  const RecurrentGradArgs* beside = nullptr;
 };
 
 // ---- images ------------------------------------------------------------------------------------
@@ -425,49 +449,51 @@ struct AdamArgs {
 
 // ---- the table ---------------------------------------------------------------------------------
 
-#define FOVEA_KERNELS(X)                          \
-  X(matmul, MatmulArgs)                           \
-  X(affine, AffineArgs)                           \
-  X(unary, UnaryArgs)                             \
-  X(unary_grad, UnaryGradArgs)                    \
-  X(binary, BinaryArgs)                           \
-  X(binary_grad, BinaryGradArgs)                  \
-  X(reduce, ReduceArgs)                           \
-  X(reduce_grad, ReduceGradArgs)                  \
-  X(concat, ConcatArgs)                           \
-  X(split, SplitArgs)                             \
-  X(embedding, EmbeddingArgs)                     \
-  X(embedding_grad, EmbeddingGradArgs)            \
-  X(dropout, DropoutArgs)                         \
-  X(layer_norm, LayerNormArgs)                    \
-  X(layer_norm_grad, LayerNormGradArgs)           \
-  X(normalize, NormalizeArgs)                     \
-  X(normalize_grad, NormalizeGradArgs)            \
-  X(softmax, SoftmaxArgs)                         \
-  X(softmax_grad, SoftmaxGradArgs)                \
-  X(sparsemax, SparsemaxArgs)                     \
-  X(sparsemax_grad, SparsemaxGradArgs)            \
-  X(cross_entropy, CrossEntropyArgs)              \
-  X(cross_entropy_grad, CrossEntropyGradArgs)     \
-  X(additive_score, AdditiveScoreArgs)            \
-  X(additive_score_grad, AdditiveScoreGradArgs)   \
-  X(dot_attention, DotAttentionArgs)              \
-  X(dot_attention_grad, DotAttentionGradArgs)     \
-  X(gaussian_window, GaussianWindowArgs)          \
-  X(gaussian_window_grad, GaussianWindowGradArgs) \
-  X(rotary, RotaryArgs)                           \
-  X(choose, ChooseArgs)                           \
-  X(top_k, TopKArgs)                              \
-  X(cell, CellArgs)                               \
-  X(cell_grad, CellGradArgs)                      \
-  X(recurrent, RecurrentArgs)                     \
-  X(recurrent_grad, RecurrentGradArgs)            \
-  X(conv2d, Conv2dArgs)                           \
-  X(conv2d_grad, Conv2dGradArgs)                  \
-  X(pool2d, Pool2dArgs)                           \
-  X(pool2d_grad, Pool2dGradArgs)                  \
-  X(squared_norm, SquaredNormArgs)                \
-  X(sgd, SgdArgs)                                 \
+#define FOVEA_KERNELS(X)                                \
+  X(matmul, MatmulArgs)                                 \
+  X(affine, AffineArgs)                                 \
+  X(unary, UnaryArgs)                                   \
+  X(unary_grad, UnaryGradArgs)                          \
+  X(binary, BinaryArgs)                                 \
+  X(binary_grad, BinaryGradArgs)                        \
+  X(reduce, ReduceArgs)                                 \
+  X(reduce_grad, ReduceGradArgs)                        \
+  X(concat, ConcatArgs)                                 \
+  X(split, SplitArgs)                                   \
+  X(embedding, EmbeddingArgs)                           \
+  X(embedding_grad, EmbeddingGradArgs)                  \
+  X(dropout, DropoutArgs)                               \
+  X(layer_norm, LayerNormArgs)                          \
+  X(layer_norm_grad, LayerNormGradArgs)                 \
+  X(normalize, NormalizeArgs)                           \
+  X(normalize_grad, NormalizeGradArgs)                  \
+  X(softmax, SoftmaxArgs)                               \
+  X(softmax_grad, SoftmaxGradArgs)                      \
+  X(sparsemax, SparsemaxArgs)                           \
+  X(sparsemax_grad, SparsemaxGradArgs)                  \
+  X(cross_entropy, CrossEntropyArgs)                    \
+  X(cross_entropy_grad, CrossEntropyGradArgs)           \
+  X(additive_score, AdditiveScoreArgs)                  \
+  X(additive_score_grad, AdditiveScoreGradArgs)         \
+  X(additive_attention, AdditiveAttentionArgs)          \
+  X(additive_attention_grad, AdditiveAttentionGradArgs) \
+  X(dot_attention, DotAttentionArgs)                    \
+  X(dot_attention_grad, DotAttentionGradArgs)           \
+  X(gaussian_window, GaussianWindowArgs)                \
+  X(gaussian_window_grad, GaussianWindowGradArgs)       \
+  X(rotary, RotaryArgs)                                 \
+  X(choose, ChooseArgs)                                 \
+  X(top_k, TopKArgs)                                    \
+  X(cell, CellArgs)                                     \
+  X(cell_grad, CellGradArgs)                            \
+  X(recurrent, RecurrentArgs)                           \
+  X(recurrent_grad, RecurrentGradArgs)                  \
+  X(conv2d, Conv2dArgs)                                 \
+  X(conv2d_grad, Conv2dGradArgs)                        \
+  X(pool2d, Pool2dArgs)                                 \
+  X(pool2d_grad, Pool2dGradArgs)                        \
+  X(squared_norm, SquaredNormArgs)                      \
+  X(sgd, SgdArgs)                                       \
   X(adam, AdamArgs)
 
 // A function pointer that cannot be left out of a table.

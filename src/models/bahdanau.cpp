@@ -20,12 +20,14 @@ class Bahdanau final : public RecurrentModel {
   }
 
  private:
-  Var step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const override {
+  Features step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const override {
     const Var context = attention.attend(state.top);
     state.top = cells().step(word_gates, context, state.cells);
-    return concat({state.top, context}, 1);
+    return {state.top, context};
   }
-  Var read(const Var& features, const Var& words) const override { return out_(features, words); }
+  Var read(const Features& features, const Var& words) const override {
+    return out_({features.state, features.context, words});
+  }
   const Attention* attention() const override { return &attention_; }
 
   Attention attention_;

@@ -28,17 +28,17 @@ class Luong final : public RecurrentModel {
   Var attentional(const Var& state, const Var& context) const {
     return dropout(tanh(combine_(concat({context, state}, state.rank() - 1))), rate());
   }
-  Var step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const override {
+  Features step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const override {
     if (config_.input_feeding && !state.feed) {
       state.feed = zeros({word_gates.dim(0), output_depth(config_)}, word_gates.dtype(), word_gates.device());
     }
     state.top = cells().step(word_gates, state.feed, state.cells);
     const Var output = attentional(state.top, attention.attend(state.top));
     if (config_.input_feeding) state.feed = output;
-    return output;
+    return {output, {}};
   }
-  Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory, const DecodeOptions& options,
-                Forced& result) const override {
+  Features all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory,
+                     const DecodeOptions& options, Forced& result) const override {
     if (config_.input_feeding || config_.attention.coverage) return {};
     const Var states = cells().unroll(word_gates, encoded.initial);
     const std::vector<AttentionEdit> edits = edits_of(options.edits, TakenWeights::Kind::kCross, 0);
@@ -52,9 +52,9 @@ class Luong final : public RecurrentModel {
     if (options.keep_weights) {
       result.weights.push_back({TakenWeights::Kind::kCross, 0, attended.weights, attended.center});
     }
-    return attentional(states, attended.context);
+    return {attentional(states, attended.context), {}};
   }
-  Var read(const Var& features, const Var&) const override { return out_(features); }
+  Var read(const Features& features, const Var&) const override { return out_(features.state); }
   const Attention* attention() const override { return &attention_; }
 
   Attention attention_;

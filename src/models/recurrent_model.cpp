@@ -74,7 +74,8 @@ RecurrentModel::RecurrentModel(Parameters& parameters, const ModelConfig& config
       encoder_(parameters, config, sizes),
       words_(parameters, "decoder.words", sizes.target_words, config.embedding) {}
 
-Var RecurrentModel::all_steps(const Var&, const EncodedSource&, const Memory*, const DecodeOptions&, Forced&) const {
+Features RecurrentModel::all_steps(const Var&, const EncodedSource&, const Memory*, const DecodeOptions&,
+                                   Forced&) const {
   return {};
 }
 
@@ -87,14 +88,18 @@ Forced RecurrentModel::force(const Source& source, const Tensor& target, bool ke
   const Var words = dropout(words_(target), rate(), true);  // [T,B,E]
   const Var gates = cells().word_gates(words);              // all steps in one product
   Forced result;
-  Var features = all_steps(gates, encoded, attends ? &memory : nullptr, options, result);
-  if (!features) {
+  Features features = all_steps(gates, encoded, attends ? &memory : nullptr, options, result);
+  if (!features.state) {
     StepAttention attention = attends ? StepAttention(*attends, memory, options) : StepAttention();
     attention.gather();
     RecurrentState state{encoded.initial, {}, encoded.initial.back().state};
-    std::vector<Var> steps;
-    for (int64_t t = 0; t < target.dim(0); ++t) steps.push_back(step(gates[t], state, attention));
-    features = stack(steps);
+    std::vector<Var> states, contexts;
+    for (int64_t t = 0; t < target.dim(0); ++t) {
+      const Features made = step(gates[t], state, attention);
+      states.push_back(made.state);
+      if (made.context) contexts.push_back(made.context);
+    }
+    features = {stack(states), contexts.empty() ? Var() : stack(contexts)};
     result = attention.taken();
   }
   result.logits = read(features, words);
@@ -117,7 +122,7 @@ class RecurrentDecoder : public Decoder {
 
   Var step(const Tensor& words) override {
     const Var embedded = model_.words_(words.reshape({words.size()}));
-    const Var features = model_.step(model_.cells().word_gates(embedded), state_, attention_);
+    const Features features = model_.step(model_.cells().word_gates(embedded), state_, attention_);
     const Var logits = model_.read(features, embedded);
     return logits.reshape({words.dim(0), words.dim(1), logits.dim(1)});
   }

@@ -49,6 +49,11 @@ struct RecurrentState {
   Var top;   // the topmost state
 };
 
+// What the next word is read from: a state, and what it attended to, if that is not in it already. [...,F] each.
+struct Features {
+  Var state, context;
+};
+
 class RecurrentModel : public Model {
  public:
   Forced force(const Source& source, const Tensor& target, bool keep_weights,
@@ -58,14 +63,14 @@ class RecurrentModel : public Model {
  protected:
   RecurrentModel(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes);
 
-  // One step: moves the state on and returns the features [K*B,F] the next word is read from.
-  virtual Var step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const = 0;
-  // All steps at once, where no step waits for what the last one attended to: [T,B,G*H] -> [T,B,F]. Empty
-  // for a model that must go step by step.
-  virtual Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory,
-                        const DecodeOptions& options, Forced& result) const;
-  // [...,F] and the words before, [...,E] -> [...,V]
-  virtual Var read(const Var& features, const Var& words) const = 0;
+  // One step: moves the state on. The gates [K*B,G*H] are the step's own and may be changed.
+  virtual Features step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const = 0;
+  // All steps at once, [T,B,G*H], where no step waits for what the last one attended to. Nothing for a model that must
+  // go step by step.
+  virtual Features all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory,
+                             const DecodeOptions& options, Forced& result) const;
+  // Features and the words before, [...,E] -> [...,V]
+  virtual Var read(const Features& features, const Var& words) const = 0;
   virtual const Attention* attention() const { return nullptr; }
   const DecoderCells& cells() const { return *cells_; }
   // feed: the depth of what enters the lowest cell besides the word, 0 for nothing.

@@ -54,7 +54,7 @@ DecoderCells::DecoderCells(Parameters& parameters, const ModelConfig& config, in
 
 Var DecoderCells::step(const Var& word_gates, const Var& feed, std::vector<State>& states) const {
   Var gates = word_gates;
-  if (!feed_.empty()) gates = gates + feed_[0](feed);
+  if (!feed_.empty()) feed_[0].add_to(gates, feed);
   Var below;
   for (size_t layer = 0; layer < cells_.size(); ++layer) {
     if (layer > 0) gates = cells_[layer].input_gates(dropout(below, static_cast<float>(config_.dropout)));
@@ -82,8 +82,8 @@ DeepOutput::DeepOutput(Parameters& parameters, const ModelConfig& config, const 
       out_(parameters, config, words, output_depth(config), target_words),
       rate_(static_cast<float>(config.dropout)) {}
 
-Var DeepOutput::operator()(const Var& features, const Var& words) const {
-  return out_(dropout(tanh(deep_(concat({features, words}, features.rank() - 1))), rate_));
+Var DeepOutput::operator()(std::initializer_list<Var> seen) const {
+  return out_(dropout(tanh(deep_(concat(seen, seen.begin()->rank() - 1))), rate_));
 }
 
 Var pick_rows(const Var& x, const Tensor& rows) {

@@ -43,6 +43,7 @@ class DecoderCells {
   // The words' part of the lowest gates, for one step or all: [...,E] -> [...,G*H].
   Var word_gates(const Var& words) const { return cells_[0].input_gates(words); }
   // One step; `states` move on in place. Returns the top state [B,H].
+  // What is fed is added to the gates in place.
   Var step(const Var& word_gates, const Var& feed, std::vector<State>& states) const;
   // All steps at once, when nothing is fed: [T,B,G*H] -> [T,B,H].
   Var unroll(const Var& word_gates, const std::vector<State>& initial) const;
@@ -61,7 +62,7 @@ class DeepOutput {
  public:
   DeepOutput(Parameters& parameters, const ModelConfig& config, const Embedding& words, int64_t feature_depth,
              int64_t target_words);
-  Var operator()(const Var& features, const Var& words) const;  // [...,F], [...,E] -> [...,V]
+  Var operator()(std::initializer_list<Var> seen) const;  // features and words, [...,F] [...,E] -> [...,V]
 
  private:
   Linear deep_;

@@ -16,14 +16,15 @@ class RnnSeq2Seq final : public RecurrentModel {
   }
 
  private:
-  Var step(const Var& word_gates, RecurrentState& state, StepAttention&) const override {
-    return state.top = cells().step(word_gates, {}, state.cells);
+  Features step(const Var& word_gates, RecurrentState& state, StepAttention&) const override {
+    state.top = cells().step(word_gates, {}, state.cells);
+    return {state.top, {}};
   }
-  Var all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory*, const DecodeOptions&,
-                Forced&) const override {
-    return cells().unroll(word_gates, encoded.initial);
+  Features all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory*, const DecodeOptions&,
+                     Forced&) const override {
+    return {cells().unroll(word_gates, encoded.initial), {}};
   }
-  Var read(const Var& features, const Var& words) const override { return out_(features, words); }
+  Var read(const Features& features, const Var& words) const override { return out_({features.state, words}); }
 
   DeepOutput out_;
 };

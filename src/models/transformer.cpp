@@ -67,7 +67,10 @@ class FeedForward {
         out_(parameters, name + ".out", c.feed_forward, c.embedding),
         op_(c.activation == "gelu" ? UnaryOp::kGelu : UnaryOp::kRelu),
         rate_(static_cast<float>(c.dropout)) {}
-  Var operator()(const Var& x) const { return out_(dropout(unary(op_, in_(x)), rate_)); }
+  Var operator()(const Var& x) const {
+    const Var inside = in_(x);
+    return out_(op_ == UnaryOp::kRelu ? relu_dropout(inside, rate_) : dropout(unary(op_, inside), rate_));
+  }
 
  private:
   Linear in_, out_;
@@ -83,7 +86,7 @@ class Around {
         before_(c.norm == "pre"),
         rate_(static_cast<float>(c.dropout)) {}
   template <class Part> Var operator()(const Var& x, Part&& part) const {
-    const Var y = x + dropout(part(before_ ? norm_(x) : x), rate_);
+    const Var y = add_dropout(x, part(before_ ? norm_(x) : x), rate_);
     return before_ ? y : norm_(y);
   }
 

@@ -20,6 +20,7 @@ class Linear {
   Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out)
       : Linear(parameters, name, in, out, Options{}) {}
   Var operator()(const Var& x) const { return linear(x, *weight_, bias_ ? Var(*bias_) : Var()); }
+  void add_to(const Var& y, const Var& x) const { add_linear(y, x, *weight_); }  // of one without a bias
 
  private:
   const Parameter* weight_;          // [out,in]

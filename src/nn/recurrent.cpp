@@ -24,6 +24,15 @@ Unrolled RecurrentCell::unroll_gates(const Var& x_gates, const State& initial, c
       {.cell = cell_, .weight = *weight_, .bias = *bias_, .initial = initial, .lengths = lengths, .reverse = reverse});
 }
 
+std::pair<Unrolled, Unrolled> RecurrentCell::unroll_beside(const RecurrentCell& reversed, const Var& x,
+                                                           const Tensor& lengths) const {
+  const auto about = [&](const RecurrentCell& cell, bool reverse) {
+    return Recurrent{
+        .cell = cell.cell_, .weight = *cell.weight_, .bias = *cell.bias_, .lengths = lengths, .reverse = reverse};
+  };
+  return recurrent_both(input_(x), about(*this, false), reversed.input_(x), about(reversed, true));
+}
+
 State RecurrentCell::zero_state(int64_t batch, DType dtype, Device device) const {
   const auto zero = [&] { return Var(zeros({batch, hidden_}, dtype, device)); };
   return {zero(), cell_ == Cell::kLstm ? zero() : Var()};
@@ -44,8 +53,7 @@ RecurrentStack::RecurrentStack(Parameters& parameters, const std::string& name, 
 
 Var RecurrentStack::operator()(const Var& x, const Tensor& lengths, std::vector<State>* final) const {
   if (final != nullptr) final->clear();
-  const auto run = [&](const RecurrentCell& cell, const Var& input, bool reverse) {
-    const Unrolled result = cell.unroll(input, {}, lengths, reverse);
+  const auto taken = [&](const Unrolled& result) {
     if (final != nullptr) final->push_back(result.final);
     return result.states;
   };
@@ -53,8 +61,14 @@ Var RecurrentStack::operator()(const Var& x, const Tensor& lengths, std::vector<
   const size_t directions = options_.bidirectional ? 2 : 1;
   for (size_t first = 0; first < cells_.size(); first += directions) {
     if (first > 0) y = dropout(y, options_.dropout, /*across_steps=*/true);
-    const Var ahead = run(cells_[first], y, false);
-    const Var above = directions == 1 ? ahead : concat({ahead, run(cells_[first + 1], y, true)}, 2);
+    const RecurrentCell& ahead = cells_[first];
+    Var above;
+    if (directions == 1) {
+      above = taken(ahead.unroll(y, {}, lengths, false));
+    } else {
+      const auto [forward, backward] = ahead.unroll_beside(cells_[first + 1], y, lengths);
+      above = concat({taken(forward), taken(backward)}, 2);
+    }
     y = first > 0 && options_.residual ? above + y : above;
   }
   return y;

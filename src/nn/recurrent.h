@@ -22,6 +22,8 @@ class RecurrentCell {
   // The whole sequence, from the input's part of the gates [T,B,G*H] or from the input itself [T,B,in].
   Unrolled unroll_gates(const Var& x_gates, const State& initial, const Tensor& lengths, bool reverse) const;
   Unrolled unroll(const Var& x, const State& initial, const Tensor& lengths, bool reverse) const;
+  // Over x, with another cell over it from its end.
+  std::pair<Unrolled, Unrolled> unroll_beside(const RecurrentCell& reversed, const Var& x, const Tensor& lengths) const;
   State zero_state(int64_t batch, DType dtype, Device device) const;
   int64_t hidden() const { return hidden_; }
 

@@ -3,33 +3,57 @@
 // [T,B,H*d] begins at (b*H+h)*d and its rows are B*H*d apart, so nothing is transposed in memory.
 #include <cmath>
 
+#include "ops/attention_looks.h"
 #include "ops/check.h"
+#include "ops/heads.h"
 #include "ops/ops.h"
 
 namespace fovea {
 
 namespace {
 
-Matrix per_head(const Tensor& sequence, int64_t heads, bool transposed = false) {
-  return {.tensor = sequence,
-          .row_stride = sequence.dim(1) * sequence.dim(2),
-          .batch_stride = sequence.dim(2) / heads,
-          .transposed = transposed};
-}
+struct DotLook {
+  Tensor query, out, lse, dout;
+};
 
-Matrix per_head(const Tensor& scores, bool transposed = false) {
-  return {.tensor = scores,
-          .row_stride = scores.dim(3),
-          .batch_stride = scores.dim(2) * scores.dim(3),
-          .transposed = transposed};
-}
+// Steps whose masks and weights are plain: one kernel computes what all of them leave to the memory.
+class DotLooks final : public Looks<DotLook> {
+ public:
+  struct About {
+    Var keys, values;
+    Mask mask;
+    int64_t heads;
+    float scale;
+  };
+  explicit DotLooks(const About& about) : about_(about) {}
+  static bool suits(const DotAttentionArgs& args) {
+    constexpr int64_t kFew = 8;
+    return !args.query.device().on_host() && args.query.dim(0) <= kFew && args.dropout == 0.0f && !args.mask.bias &&
+           !args.mask.causal;
+  }
 
-void expect_sequences(std::string_view op, const Tensor& query, const Tensor& keys) {
-  Expect(op, "the query", query).elements().rank(3);
-  Expect(op, "the keys", keys).like(query).rank(3);
-  check(keys.dim(1) == query.dim(1), "{}: expected keys for {} sentences like the query {}, got {}", op, query.dim(1),
-        query.shape(), keys.shape());
-}
+  void settle(Tape& tape) override {
+    const auto& [keys, values, mask, heads, scale] = about_;
+    const Device d = keys.device();
+    const int64_t steps = queries(&DotLook::query), batch = keys.dim(1);
+    const Shape of_values = {steps, batch, values.dim(2)};
+    kernels(d).dot_attention_grad(stream(d), {.query = joined(tape, &DotLook::query, 1, {steps, batch, keys.dim(2)}),
+                                              .keys = keys.value(),
+                                              .values = values.value(),
+                                              .out = joined(tape, &DotLook::out, 1, of_values),
+                                              .lse = joined(tape, &DotLook::lse, batch * heads, {batch, heads, steps}),
+                                              .dout = joined(tape, &DotLook::dout, 1, of_values),
+                                              .dkeys = keys.grad(),
+                                              .dvalues = values.grad(),
+                                              .heads = heads,
+                                              .scale = scale,
+                                              .mask = mask});
+    give_back(tape);
+  }
+
+ private:
+  About about_;
+};
 
 }  // namespace
 
@@ -181,20 +205,36 @@ Attended dot_attention(const Var& query, const Var& keys, const Var& values, con
   }
   kernels(d).dot_attention(stream(d), args);
   const Var out = Tape::record(args.out, {query, keys, values}, [=](const Tensor& dout) {
-    kernels(d).dot_attention_grad(stream(d), {.query = query.value(),
-                                              .keys = keys.value(),
-                                              .values = values.value(),
-                                              .out = args.out,
-                                              .lse = args.lse,
-                                              .dout = dout,
-                                              .dquery = query.grad(),
-                                              .dkeys = keys.grad(),
-                                              .dvalues = values.grad(),
-                                              .heads = args.heads,
-                                              .scale = args.scale,
-                                              .mask = args.mask,
-                                              .dropout = args.dropout,
-                                              .random = args.random});
+    const bool later = DotLooks::suits(args) && keys.needs_grad();
+    DotAttentionGradArgs back{.query = query.value(),
+                              .keys = keys.value(),
+                              .values = values.value(),
+                              .out = args.out,
+                              .lse = args.lse,
+                              .dout = dout,
+                              .heads = args.heads,
+                              .scale = args.scale,
+                              .mask = args.mask,
+                              .dropout = args.dropout,
+                              .random = args.random};
+    // Overwritten if all of them are new, and different ones: a memory may be its own keys and values.
+    const auto is_new = [](const Var& x) {
+      return x.needs_grad() && x.gradient()->whole == nullptr && !x.gradient()->sum;
+    };
+    const bool distinct = query.gradient() != keys.gradient() && keys.gradient() != values.gradient() &&
+                          query.gradient() != values.gradient();
+    back.accumulate = later ? !is_new(query) : !distinct || !is_new(query) || !is_new(keys) || !is_new(values);
+    const auto place = [&](const Var& x) { return back.accumulate ? x.grad() : x.grad_slot().tensor; };
+    back.dquery = place(query);
+    if (!later) {
+      back.dkeys = place(keys);
+      back.dvalues = place(values);
+    }
+    if (back.dquery || !later) kernels(d).dot_attention_grad(stream(d), back);
+    if (!later) return;
+    Tape::current()->hold(dout);
+    Tape::current()->put_off<DotLooks>(keys, {keys, values, args.mask, args.heads, args.scale},
+                                       {query.value(), args.out, args.lse, dout});
   });
   return {out, args.weights};
 }

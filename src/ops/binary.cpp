@@ -25,6 +25,13 @@ Spread spread(const Shape& a, const Shape& b) {
   return {.outer = a.count(0, at), .inner = a.count(at + run, a.rank())};
 }
 
+// dx += dy; the last to read dy may have its memory.
+void pass_on(const Tensor& dy, const Var& x, bool last) {
+  if (!x.needs_grad() || (last && Tape::current()->hand_over(x))) return;
+  const auto [dx, accumulate] = x.grad_slot();
+  kernels(dx.device()).affine(stream(dx.device()), {.x = dy.reshape(dx.shape()), .y = dx, .accumulate = accumulate});
+}
+
 }  // namespace
 
 Var binary(BinaryOp op, const Var& a, const Var& b) {
@@ -35,6 +42,10 @@ Var binary(BinaryOp op, const Var& a, const Var& b) {
   const Tensor y = empty_like(a.value());
   kernels(d).binary(stream(d), {.op = op, .a = a.value(), .b = b.value(), .y = y, .outer = outer, .inner = inner});
   return Tape::record(y, {a, b}, [=, outer = outer, inner = inner](const Tensor& dy) {
+    if (op == BinaryOp::kAdd && a.size() == b.size()) {
+      pass_on(dy, b, !a.needs_grad());
+      return pass_on(dy, a, true);
+    }
     kernels(d).binary_grad(stream(d), {.op = op,
                                        .a = a.value(),
                                        .b = b.value(),

@@ -1,4 +1,5 @@
 // Joins along an axis, and cuts columns out. Each is the other's gradient.
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -16,6 +17,17 @@ std::vector<Piece>& piece_list() {
   return pieces;
 }
 
+// Whether none of the parts has been given a gradient yet, nor is there twice: then theirs may be overwritten.
+bool all_new(const KeptVars& parts) {
+  for (auto part = parts.begin(); part != parts.end(); ++part) {
+    const Gradient* own = part->gradient();
+    if (own == nullptr) continue;
+    if (own->whole != nullptr || own->sum) return false;
+    if (std::any_of(parts.begin(), part, [own](const Var& other) { return other.gradient() == own; })) return false;
+  }
+  return true;
+}
+
 Var join(std::string_view op, std::span<const Var> parts, int64_t outer, const Shape& result) {
   const Device d = parts[0].device();
   const Tensor y = empty(result, parts[0].dtype(), d);
@@ -31,8 +43,12 @@ Var join(std::string_view op, std::span<const Var> parts, int64_t outer, const S
   if (!needed || Tape::current() == nullptr) return y;
   return Tape::record_if(true, y, [d, outer, kept = KeptVars(*Tape::current(), parts)](const Tensor& dy) {
     std::vector<Piece>& to = piece_list();
-    for (const Var& part : kept) to.push_back({part.grad(), outer == 0 ? 0 : part.size() / outer});
-    kernels(d).split(stream(d), {.joined = dy, .pieces = to, .outer = outer, .accumulate = true});
+    const bool fresh = all_new(kept);
+    for (const Var& part : kept) {
+      const Tensor slot = !part.needs_grad() ? Tensor() : fresh ? part.grad_slot().tensor : part.grad();
+      to.push_back({slot, outer == 0 ? 0 : part.size() / outer});
+    }
+    kernels(d).split(stream(d), {.joined = dy, .pieces = to, .outer = outer, .accumulate = !fresh});
     to.clear();
   });
 }

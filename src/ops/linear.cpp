@@ -19,6 +19,37 @@ DType activation_type(const Tensor& parameter) {
 PrecisionScope::PrecisionScope(Precision precision) : before_(current_precision) { current_precision = precision; }
 PrecisionScope::~PrecisionScope() { current_precision = before_; }
 
+namespace {
+
+void linear_grad(const Var& x, const Var& weight, const Var& bias, const Tensor& dy, Precision precision) {
+  const int64_t in = weight.dim(1), out = weight.dim(0), rows = x.shape().count(0, x.rank() - 1);
+  const Device d = x.device();
+  if (x.needs_grad()) {
+    const auto [dx, accumulate] = x.grad_slot();
+    kernels(d).matmul(stream(d), {.a = {.tensor = dy, .row_stride = out},
+                                  .b = {.tensor = weight.value(), .row_stride = in, .weight = true},
+                                  .c = {.tensor = dx, .row_stride = in},
+                                  .m = rows,
+                                  .n = in,
+                                  .k = out,
+                                  .accumulate = accumulate,
+                                  .precision = precision});
+  }
+  const bool bias_later = weight.needs_grad() && bias.needs_grad() && bias.gradient()->leaf;
+  if (weight.needs_grad()) {
+    Tape::current()->defer(weight, {.x = x.value().reshape({rows, in}),
+                                    .dy = dy.reshape({rows, out}),
+                                    .bias = bias_later ? bias.gradient() : nullptr,
+                                    .precision = precision});
+  }
+  if (bias.needs_grad() && !bias_later) {
+    kernels(d).reduce(
+        stream(d), {.op = ReduceOp::kSum, .x = dy, .y = bias.grad(), .count = rows, .inner = out, .accumulate = true});
+  }
+}
+
+}  // namespace
+
 Var linear(const Var& x, const Var& weight, const Var& bias) {
   Expect("linear", "x", x.value()).elements().rank(1, Shape::kMaxRank);
   Expect("linear", "the weight", weight.value()).rank(2).parameter_of(x.value());
@@ -38,31 +69,25 @@ Var linear(const Var& x, const Var& weight, const Var& bias) {
                                 .n = out,
                                 .k = in,
                                 .precision = precision});
-  return Tape::record(y, {x, weight, bias}, [=](const Tensor& dy) {
-    if (x.needs_grad()) {
-      const auto [dx, accumulate] = x.grad_slot();
-      kernels(d).matmul(stream(d), {.a = {.tensor = dy, .row_stride = out},
-                                    .b = {.tensor = weight.value(), .row_stride = in, .weight = true},
-                                    .c = {.tensor = dx, .row_stride = in},
-                                    .m = rows,
-                                    .n = in,
-                                    .k = out,
-                                    .accumulate = accumulate,
-                                    .precision = precision});
-    }
-    const bool bias_later = weight.needs_grad() && bias.needs_grad() && bias.gradient()->leaf;
-    if (weight.needs_grad()) {
-      Tape::current()->defer(weight, {.x = x.value().reshape({rows, in}),
-                                      .dy = dy.reshape({rows, out}),
-                                      .bias = bias_later ? bias.gradient() : nullptr,
-                                      .precision = precision});
-    }
-    if (bias.needs_grad() && !bias_later) {
-      kernels(d).reduce(
-          stream(d),
-          {.op = ReduceOp::kSum, .x = dy, .y = bias.grad(), .count = rows, .inner = out, .accumulate = true});
-    }
-  });
+  return Tape::record(y, {x, weight, bias}, [=](const Tensor& dy) { linear_grad(x, weight, bias, dy, precision); });
+}
+
+void add_linear(const Var& y, const Var& x, const Var& weight) {
+  Expect("add_linear", "x", x.value()).elements().rank(1, Shape::kMaxRank);
+  Expect("add_linear", "the weight", weight.value()).parameter_of(x.value()).shape({y.dim(-1), x.dim(-1)});
+  Expect("add_linear", "y", y.value()).like(x.value()).shape(x.shape().with(-1, weight.dim(0)));
+  const Device d = x.device();
+  const Precision precision = product_precision();
+  const int64_t in = weight.dim(1), out = weight.dim(0);
+  kernels(d).matmul(stream(d), {.a = {.tensor = x.value(), .row_stride = in},
+                                .b = {.tensor = weight.value(), .row_stride = in, .transposed = true, .weight = true},
+                                .c = {.tensor = y.value(), .row_stride = out},
+                                .m = x.shape().count(0, x.rank() - 1),
+                                .n = out,
+                                .k = in,
+                                .accumulate = true,
+                                .precision = precision});
+  Tape::record_onto(y, {x, weight}, [=](const Tensor& dy) { linear_grad(x, weight, {}, dy, precision); });
 }
 
 }  // namespace fovea

@@ -20,14 +20,16 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon) {
                                     .rstd = rstd,
                                     .epsilon = epsilon});
   return Tape::record(y, {x, gamma, beta}, [=](const Tensor& dy) {
+    const Gradient::Slot to = x.needs_grad() ? x.grad_slot() : Gradient::Slot{};
     kernels(d).layer_norm_grad(stream(d), {.x = x.value(),
                                            .gamma = gamma.value(),
                                            .mean = mean,
                                            .rstd = rstd,
                                            .dy = dy,
-                                           .dx = x.grad(),
+                                           .dx = to.tensor,
                                            .dgamma = gamma.grad(),
-                                           .dbeta = beta.grad()});
+                                           .dbeta = beta.grad(),
+                                           .accumulate = to.accumulate});
   });
 }
 

@@ -13,6 +13,8 @@ namespace fovea {
 // y = x weight^T + bias: x [...,K], weight [N,K], bias [N] -> [...,N]. The weight's gradient is put off
 // until all its uses are known (see Tape).
 Var linear(const Var& x, const Var& weight, const Var& bias = {});
+// y += x weight^T, in place: for a y that no op's backward reads, and that is used for nothing else after.
+void add_linear(const Var& y, const Var& x, const Var& weight);
 // a [M,K] b [K,N], or batches of them [G,M,K] [G,K,N]; a transpose flag says the factor is stored so.
 struct Transposes {
   bool a = false, b = false;
@@ -83,6 +85,8 @@ Var embedding(const Var& table, const Tensor& ids, float scale, DType elements);
 // ---- regularisation and normalisation ----
 // Drops only while a tape in training records. `across_steps` repeats one mask over the first axis.
 Var dropout(const Var& x, float rate, bool across_steps = false);
+Var add_dropout(const Var& base, const Var& x, float rate);  // base + dropout(x), for residuals
+Var relu_dropout(const Var& x, float rate);                  // dropout(relu(x))
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon = 1e-5f);
 Var normalize(const Var& x, float epsilon = 1e-8f);  // rows of length 1, for cosine scores
 
@@ -115,6 +119,15 @@ struct Attended {
   Var out;         // [T,B,D]
   Tensor weights;  // [B,H,T,S], if wanted
 };
+// Additive attention whole, [T,B,D] [S,B,D] [D] [S,B,E]: as mix(softmax(additive_score(...)), values). For few queries:
+// of many such calls on one memory, step by step, the gradients of keys and values are computed together; the values
+// must have been made before the keys.
+struct AdditiveAttention {
+  int64_t heads = 1;
+  Tensor lengths;
+};
+Attended additive_attention(const Var& query, const Var& keys, const Var& v, const Var& values,
+                            const AdditiveAttention& options = {});
 Attended dot_attention(const Var& query, const Var& keys, const Var& values, const DotAttention& options = {});
 // Queries and keys turned by their positions: row t of x [T,B,H*d] stands at position + t * stride.
 Var rotary(const Var& x, int64_t heads, int64_t position = 0, int64_t stride = 1);
@@ -154,6 +167,9 @@ struct Unrolled {
   State final;  // after the last step taken
 };
 Unrolled recurrent(const Var& x_gates, const Recurrent& layer);  // x_gates [T,B,G*H]
+// Two layers that may run side by side, as the two directions of an encoder do.
+std::pair<Unrolled, Unrolled> recurrent_both(const Var& x_gates, const Recurrent& layer, const Var& other_gates,
+                                             const Recurrent& other);
 
 // ---- images ----
 Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window);  // [B,Y,X,C]; [O,h,w,C]

@@ -1,5 +1,8 @@
 // Recurrent cells for loops written by hand, and whole-sequence layers in one direction. What the steps
 // leave behind lies time-major, so the recurrent weight's gradient is one product per sequence.
+#include <memory>
+#include <optional>
+
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -28,99 +31,159 @@ State cell(Cell kind, const Var& x_gates, const Var& h_gates, const State& befor
                               .new_state = state,
                               .new_memory = memory,
                               .saved = saved});
-  auto [new_state, new_memory] = Tape::record(state, memory, {x_gates, h_gates, before.state, before.memory},
-                                              [=](const Tensor& dstate, const Tensor& dmemory) {
-                                                kernels(d).cell_grad(stream(d), {.cell = kind,
-                                                                                 .state = before.state.value(),
-                                                                                 .memory = before.memory.value(),
-                                                                                 .new_state = state,
-                                                                                 .new_memory = memory,
-                                                                                 .saved = saved,
-                                                                                 .dnew_state = dstate,
-                                                                                 .dnew_memory = dmemory,
-                                                                                 .dx_gates = x_gates.grad(),
-                                                                                 .dh_gates = h_gates.grad(),
-                                                                                 .dstate = before.state.grad(),
-                                                                                 .dmemory = before.memory.grad()});
-                                              });
+  auto [new_state, new_memory] = Tape::record(
+      state, memory, {x_gates, h_gates, before.state, before.memory}, [=](const Tensor& dstate, const Tensor& dmemory) {
+        const Gradient::Slot h = h_gates.needs_grad() ? h_gates.grad_slot() : Gradient::Slot{};
+        kernels(d).cell_grad(stream(d), {.cell = kind,
+                                         .state = before.state.value(),
+                                         .memory = before.memory.value(),
+                                         .new_state = state,
+                                         .new_memory = memory,
+                                         .saved = saved,
+                                         .dnew_state = dstate,
+                                         .dnew_memory = dmemory,
+                                         .dx_gates = x_gates.grad(),
+                                         .dh_gates = h.tensor,
+                                         .dstate = before.state.grad(),
+                                         .dmemory = before.memory.grad(),
+                                         .accumulate = h.accumulate});
+      });
   return {new_state, lstm ? new_memory : Var()};
 }
 
-Unrolled recurrent(const Var& x_gates, const Recurrent& layer) {
-  Expect("recurrent", "the input's gates", x_gates.value()).elements().rank(3);
-  Expect("recurrent", "the weight", layer.weight.value()).parameter_of(x_gates.value()).rank(2);
-  const int64_t steps = x_gates.dim(0), batch = x_gates.dim(1), hidden = layer.weight.dim(1);
-  const int64_t gates = gates_of(layer.cell) * hidden;
-  Expect("recurrent", "the weight", layer.weight.value()).shape({gates, hidden});
-  Expect("recurrent", "the input's gates", x_gates.value()).shape({steps, batch, gates});
-  if (layer.bias) Expect("recurrent", "the bias", layer.bias.value()).parameter_of(x_gates.value()).shape({gates});
-  const auto expect_initial = [&](const char* what, const Var& x) {
-    if (x) Expect("recurrent", what, x.value()).like(x_gates.value()).shape({batch, hidden});
-  };
-  expect_initial("the initial state", layer.initial.state);
-  expect_initial("the initial memory", layer.initial.memory);
-  expect_lengths("recurrent", layer.lengths, batch, x_gates.device());
+namespace {
 
-  const bool lstm = layer.cell == Cell::kLstm;
+// A layer over all its steps: what was allocated for it, and its gradient.
+struct Layer {
+  Var x_gates;
+  Recurrent about;
+  RecurrentArgs args;
+
+  Layer(const Var& x, const Recurrent& layer) : x_gates(x), about(layer) {
+    Expect("recurrent", "the input's gates", x.value()).elements().rank(3);
+    Expect("recurrent", "the weight", layer.weight.value()).parameter_of(x.value()).rank(2);
+    const int64_t steps = x.dim(0), batch = x.dim(1), hidden = layer.weight.dim(1);
+    const int64_t gates = gates_of(layer.cell) * hidden;
+    Expect("recurrent", "the weight", layer.weight.value()).shape({gates, hidden});
+    Expect("recurrent", "the input's gates", x.value()).shape({steps, batch, gates});
+    if (layer.bias) Expect("recurrent", "the bias", layer.bias.value()).parameter_of(x.value()).shape({gates});
+    const auto expect_initial = [&](const char* what, const Var& initial) {
+      if (initial) Expect("recurrent", what, initial.value()).like(x.value()).shape({batch, hidden});
+    };
+    expect_initial("the initial state", layer.initial.state);
+    expect_initial("the initial memory", layer.initial.memory);
+    expect_lengths("recurrent", layer.lengths, batch, x.device());
+
+    const bool backward_comes = Tape::current() != nullptr && saved_of(layer.cell) > 0;
+    const auto sequence = [&](int64_t count, int64_t width) {
+      return empty({count, batch, width}, x.dtype(), x.device());
+    };
+    args = {.cell = layer.cell,
+            .x_gates = x.value(),
+            .weight = layer.weight.value(),
+            .bias = layer.bias.value(),
+            .initial_state = layer.initial.state.value(),
+            .initial_memory = layer.initial.memory.value(),
+            .lengths = layer.lengths,
+            .states = sequence(steps + 1, hidden),
+            .memories = layer.cell == Cell::kLstm ? sequence(steps + 1, hidden) : Tensor(),
+            .saved = backward_comes ? sequence(steps, saved_of(layer.cell) * hidden) : Tensor(),
+            .reverse = layer.reverse,
+            .precision = product_precision()};
+  }
+
+  int64_t steps() const { return x_gates.dim(0); }
+  Tensor outputs() const { return about.reverse ? args.states.slice(0, steps()) : args.states.slice(1, steps() + 1); }
+  Tensor final_memory() const { return args.memories ? args.memories[about.reverse ? 0 : steps()] : Tensor(); }
+  Unrolled unrolled(const Var& y, const Var& memory) const {
+    const Var state = steps() == 0 ? about.initial.state : y[about.reverse ? 0 : steps() - 1];
+    return {y, {state, args.memories ? memory : Var()}};
+  }
+
+  RecurrentGradArgs gradient(const Tensor& dy, const Tensor& dmemory) const {
+    return {.cell = args.cell,
+            .weight = args.weight,
+            .lengths = args.lengths,
+            .states = args.states,
+            .memories = args.memories,
+            .saved = args.saved,
+            .dstates = dy ? dy : zeros_like(outputs()),
+            .dfinal_memory = dmemory,
+            .dx_gates = x_gates.grad(),
+            .dh_gates = empty(x_gates.shape(), x_gates.dtype(), x_gates.device()),
+            .dinitial_state = about.initial.state.grad(),
+            .dinitial_memory = about.initial.memory.grad(),
+            .reverse = args.reverse,
+            .precision = args.precision};
+  }
+  // After that: the weight's, one product for all steps, and the bias'.
+  void finish(const RecurrentGradArgs& done) const {
+    const Device d = x_gates.device();
+    const int64_t rows = steps() * x_gates.dim(1), gates = x_gates.dim(2), hidden = about.weight.dim(1);
+    const Tensor before = about.reverse ? args.states.slice(1, steps() + 1) : args.states.slice(0, steps());
+    const Tensor dh_gates = done.dh_gates.reshape({rows, gates});
+    if (about.weight.needs_grad()) {
+      Tape::current()->defer(about.weight,
+                             {.x = before.reshape({rows, hidden}), .dy = dh_gates, .precision = args.precision});
+    }
+    if (about.bias.needs_grad()) {
+      kernels(d).reduce(stream(d), {.op = ReduceOp::kSum,
+                                    .x = dh_gates,
+                                    .y = about.bias.grad(),
+                                    .count = rows,
+                                    .inner = gates,
+                                    .accumulate = true});
+    }
+  }
+  void back(const Tensor& dy, const Tensor& dmemory) const {
+    const RecurrentGradArgs gradients = gradient(dy, dmemory);
+    kernels(x_gates.device()).recurrent_grad(stream(x_gates.device()), gradients);
+    finish(gradients);
+  }
+};
+
+template <class Back> Unrolled record(const Layer& layer, Back&& back) {
+  const Recurrent& about = layer.about;
+  auto [y, memory] = Tape::record(layer.outputs(), layer.final_memory(),
+                                  {layer.x_gates, about.weight, about.bias, about.initial.state, about.initial.memory},
+                                  std::forward<Back>(back));
+  return layer.unrolled(y, memory);
+}
+
+}  // namespace
+
+Unrolled recurrent(const Var& x_gates, const Recurrent& about) {
+  const Layer layer(x_gates, about);
+  kernels(x_gates.device()).recurrent(stream(x_gates.device()), layer.args);
+  return record(layer, [layer](const Tensor& dy, const Tensor& dmemory) { layer.back(dy, dmemory); });
+}
+
+// The second one's backward comes first: it leaves its gradients with the first one's, which does both.
+std::pair<Unrolled, Unrolled> recurrent_both(const Var& x_gates, const Recurrent& about, const Var& other_gates,
+                                             const Recurrent& other) {
+  const Layer first(x_gates, about), second(other_gates, other);
+  RecurrentArgs both = first.args;
+  both.beside = &second.args;
   const Device d = x_gates.device();
-  const DType dtype = x_gates.dtype();
-  const Precision precision = product_precision();
-  const Tensor states = empty({steps + 1, batch, hidden}, dtype, d);
-  const Tensor memories = lstm ? empty({steps + 1, batch, hidden}, dtype, d) : Tensor();
-  const bool backward_comes = Tape::current() != nullptr && saved_of(layer.cell) > 0;
-  const Tensor saved = backward_comes ? empty({steps, batch, saved_of(layer.cell) * hidden}, dtype, d) : Tensor();
-  kernels(d).recurrent(stream(d), {.cell = layer.cell,
-                                   .x_gates = x_gates.value(),
-                                   .weight = layer.weight.value(),
-                                   .bias = layer.bias.value(),
-                                   .initial_state = layer.initial.state.value(),
-                                   .initial_memory = layer.initial.memory.value(),
-                                   .lengths = layer.lengths,
-                                   .states = states,
-                                   .memories = memories,
-                                   .saved = saved,
-                                   .reverse = layer.reverse,
-                                   .precision = precision});
-
-  const Tensor outputs = layer.reverse ? states.slice(0, steps) : states.slice(1, steps + 1);
-  const Tensor final_memory = lstm ? memories[layer.reverse ? 0 : steps] : Tensor();
-  auto [y, memory] = Tape::record(
-      outputs, final_memory, {x_gates, layer.weight, layer.bias, layer.initial.state, layer.initial.memory},
-      [=](const Tensor& dy, const Tensor& dmemory) {
-        const Tensor dstates = dy ? dy : zeros_like(outputs);
-        const Tensor dh_gates = empty({steps, batch, gates}, dtype, d);
-        kernels(d).recurrent_grad(stream(d), {.cell = layer.cell,
-                                              .weight = layer.weight.value(),
-                                              .lengths = layer.lengths,
-                                              .states = states,
-                                              .memories = memories,
-                                              .saved = saved,
-                                              .dstates = dstates,
-                                              .dfinal_memory = dmemory,
-                                              .dx_gates = x_gates.grad(),
-                                              .dh_gates = dh_gates,
-                                              .dinitial_state = layer.initial.state.grad(),
-                                              .dinitial_memory = layer.initial.memory.grad(),
-                                              .reverse = layer.reverse,
-                                              .precision = precision});
-        const Tensor before = layer.reverse ? states.slice(1, steps + 1) : states.slice(0, steps);
-        const Tensor rows = dh_gates.reshape({steps * batch, gates});
-        if (layer.weight.needs_grad()) {
-          Tape::current()->defer(layer.weight,
-                                 {.x = before.reshape({steps * batch, hidden}), .dy = rows, .precision = precision});
-        }
-        if (layer.bias.needs_grad()) {
-          kernels(d).reduce(stream(d), {.op = ReduceOp::kSum,
-                                        .x = rows,
-                                        .y = layer.bias.grad(),
-                                        .count = steps * batch,
-                                        .inner = gates,
-                                        .accumulate = true});
-        }
-      });
-  const bool none = steps == 0;
-  const Var state = none ? layer.initial.state : y[layer.reverse ? 0 : steps - 1];
-  return {y, {state, lstm ? memory : Var()}};
+  kernels(d).recurrent(stream(d), both);
+  const auto left = std::make_shared<std::optional<RecurrentGradArgs>>();
+  const Unrolled a = record(first, [first, second, left, d](const Tensor& dy, const Tensor& dmemory) {
+    RecurrentGradArgs gradients = first.gradient(dy, dmemory);
+    if (*left) gradients.beside = &**left;
+    kernels(d).recurrent_grad(stream(d), gradients);
+    first.finish(gradients);
+    if (*left) second.finish(**left);
+    left->reset();
+  });
+  const Gradient* of_first = a.states.gradient();
+  const Unrolled b = record(second, [second, left, of_first](const Tensor& dy, const Tensor& dmemory) {
+    if (of_first == nullptr || !of_first->present()) return second.back(dy, dmemory);
+    *left = second.gradient(dy, dmemory);
+    for (const Tensor& x : {(*left)->dstates, (*left)->dfinal_memory}) {
+      if (x) Tape::current()->hold(x);
+    }
+  });
+  return {a, b};
 }
 
 }  // namespace fovea

@@ -13,9 +13,13 @@ Var unary(UnaryOp op, const Var& x) {
   const bool reads_input = pointwise::unary_reads_input(op);
   const Tensor kept = reads_input ? x.value() : y;
   return Tape::record(y, {x}, [=](const Tensor& dy) {
-    kernels(d).unary_grad(
-        stream(d),
-        {.op = op, .x = reads_input ? kept : Tensor(), .y = reads_input ? Tensor() : kept, .dy = dy, .dx = x.grad()});
+    const auto [dx, accumulate] = x.grad_slot();
+    kernels(d).unary_grad(stream(d), {.op = op,
+                                      .x = reads_input ? kept : Tensor(),
+                                      .y = reads_input ? Tensor() : kept,
+                                      .dy = dy,
+                                      .dx = dx,
+                                      .accumulate = accumulate});
   });
 }
 

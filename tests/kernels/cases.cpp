@@ -117,11 +117,14 @@ void add_elementwise(std::vector<Case>& list) {
   for (const auto& [op, name] : ops) {
     for (const Spread& s : spreads) {
       if (s.a.count() > 1000 && op != BinaryOp::kMultiply) continue;
-      list.push_back({fmt::format("{}_{}", name, s.name),
-                      {"binary", "binary_grad"},
-                      {{s.a, 0.5, 2.0}, {s.b, 0.6, 1.9}},
-                      [op = op](auto& x, auto&) -> std::vector<Var> { return {binary(op, x[0], x[1])}; },
-                      {64, 4}});
+      // A sum's gradient goes as it is to what was added, if that is as large.
+      const bool kernel_back = op != BinaryOp::kAdd || s.a.count() != s.b.count();
+      list.push_back(
+          {fmt::format("{}_{}", name, s.name),
+           kernel_back ? std::vector<std::string>{"binary", "binary_grad"} : std::vector<std::string>{"binary"},
+           {{s.a, 0.5, 2.0}, {s.b, 0.6, 1.9}},
+           [op = op](auto& x, auto&) -> std::vector<Var> { return {binary(op, x[0], x[1])}; },
+           {64, 4}});
     }
   }
   list.push_back({"affine", {"affine"}, {{{5, 7}}}, [](auto& x, auto&) -> std::vector<Var> {
@@ -186,6 +189,16 @@ void add_data(std::vector<Case>& list) {
                     {"dropout"},
                     {{{3, 5, 29}}},
                     [=](auto& x, auto&) -> std::vector<Var> { return {dropout(x[0], 0.3f, across)}; }});
+  }
+  for (const int64_t width : {29, 32}) {
+    list.push_back({fmt::format("add_dropout_{}", width),
+                    {"dropout"},
+                    {{{3, 5, width}}, {{3, 5, width}}},
+                    [](auto& x, auto&) -> std::vector<Var> { return {add_dropout(x[0], x[1], 0.3f)}; }});
+    list.push_back(
+        {fmt::format("relu_dropout_{}", width), {"dropout"}, {{{3, 5, width}}}, [](auto& x, auto&) -> std::vector<Var> {
+           return {relu_dropout(affine(x[0], 3.0f), 0.3f)};
+         }});
   }
 }
 
@@ -318,6 +331,21 @@ void add_attention(std::vector<Case>& list) {
                       },
                       {128, 4}});
     }
+    for (const bool with_lengths : {false, true}) {
+      // Two steps on one memory, so that what is put off for it is joined.
+      list.push_back({fmt::format("additive_attention_{}{}", size, with_lengths ? "_lengths" : ""),
+                      {"additive_attention", "additive_attention_grad"},
+                      {query, keys, parameter({heads * depth}), {{s, b, heads * (depth + 2)}}, query},
+                      [=, s = s, b = b, heads = heads](auto& x, auto& set) -> std::vector<Var> {
+                        std::vector<int32_t> lengths(static_cast<size_t>(b), static_cast<int32_t>(s));
+                        lengths.back() = static_cast<int32_t>(s / 2);
+                        const AdditiveAttention options{heads, with_lengths ? ints(set, lengths) : Tensor()};
+                        const Var values = affine(x[3], 2.0f), projected = affine(x[1], 0.5f);
+                        const Var first = additive_attention(x[0], projected, x[2], values, options).out;
+                        return {first, additive_attention(x[4], projected, x[2], values, options).out};
+                      },
+                      {256, 8}});
+    }
     for (const auto& [name, mask] : masks()) {
       for (const float rate : {0.0f, 0.4f}) {
         if (rate > 0.0f && name != "plain" && name != "lengths") continue;
@@ -341,6 +369,53 @@ void add_attention(std::vector<Case>& list) {
                       {64, 6}});
     }
   }
+  // Sizes that lie in packs of eight, as the card's kernels want them, and a step on the same keys and values.
+  for (const int64_t heads : {1, 2}) {
+    const int64_t depth = 24 * heads, values = 40 * heads;
+    const Input query{{2, 3, depth}}, keys{{7, 3, depth}};
+    list.push_back({fmt::format("additive_attention_packed_{}", heads),
+                    {"additive_attention", "additive_attention_grad"},
+                    {query, keys, parameter({depth}), {{7, 3, values}}, query},
+                    [=](auto& x, auto& set) -> std::vector<Var> {
+                      const AdditiveAttention options{heads, ints(set, {7, 0, 4})};
+                      const Var of_values = affine(x[3], 2.0f), projected = affine(x[1], 0.5f);
+                      const Var first = additive_attention(x[0], projected, x[2], of_values, options).out;
+                      return {first, additive_attention(x[4], projected, x[2], of_values, options).out};
+                    },
+                    {256, 8}});
+    list.push_back({fmt::format("dot_attention_steps_{}", heads),
+                    {"dot_attention", "dot_attention_grad"},
+                    {query, keys, {{7, 3, values}}, query},
+                    [=](auto& x, auto& set) -> std::vector<Var> {
+                      const DotAttention options{.heads = heads, .mask = {.lengths = ints(set, {7, 0, 4})}};
+                      const Var of_values = affine(x[2], 2.0f), projected = affine(x[1], 0.5f);
+                      const Var first = dot_attention(x[0], projected, of_values, options).out;
+                      return {first, dot_attention(x[3], projected, of_values, options).out};
+                    },
+                    {128, 6}});
+    // Heads too wide for a tile: of two queries, and of more than a step has.
+    for (const int64_t steps : {2, 11}) {
+      const Input wide{{steps, 3, 136 * heads}};
+      list.push_back({fmt::format("dot_attention_wide_{}x{}", heads, steps),
+                      {"dot_attention", "dot_attention_grad"},
+                      {wide, {{7, 3, 136 * heads}}, {{7, 3, values}}},
+                      [=](auto& x, auto& set) -> std::vector<Var> {
+                        const Mask mask{.lengths = ints(set, {7, 0, 4}), .causal = heads == 2, .offset = 1};
+                        return {dot_attention(x[0], x[1], x[2], {.heads = heads, .mask = mask}).out};
+                      },
+                      {128, 6}});
+    }
+  }
+  list.push_back({"add_linear",
+                  {"matmul"},
+                  {{{2, 3, 5}}, {{3, 4}}, parameter({5, 4}), {{3, 4}}},
+                  [](auto& x, auto&) -> std::vector<Var> {
+                    const Var y = affine(x[0], 2.0f);
+                    add_linear(y[0], x[1], x[2]);
+                    add_linear(y[1], x[3], x[2]);
+                    return {affine(y, 3.0f)};
+                  },
+                  {64, 4}});
   for (const int64_t heads : {1, 3}) {
     list.push_back({fmt::format("rotary_{}", heads),
                     {"rotary"},

@@ -5,6 +5,8 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/additive.cpp"
 #include "kernels/cpu/additive.h"
 #include "base/threads.h"
+#include "kernels/by_parts.h"
+#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/functions.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -173,6 +175,14 @@ HWY_AFTER_NAMESPACE();
 namespace fovea::cpu {
 
 FOVEA_DISPATCH(additive_score, AdditiveScoreArgs)
+
+void additive_attention(Stream& stream, const AdditiveAttentionArgs& args) {
+  additive_attention_by_parts(cpu_kernels(), stream, args);
+}
+
+void additive_attention_grad(Stream& stream, const AdditiveAttentionGradArgs& args) {
+  additive_attention_grad_by_parts(cpu_kernels(), stream, args);
+}
 
 }  // namespace fovea::cpu
 #endif

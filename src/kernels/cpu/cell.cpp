@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "base/threads.h"
+#include "kernels/by_parts.h"
 #include "kernels/cpu/functions.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -188,6 +189,7 @@ void cell(Stream&, const CellArgs& args) {
 }
 
 void cell_grad(Stream&, const CellGradArgs& args) {
+  clear_unless(args.accumulate, {args.dh_gates});
   for_rows(args.new_state, [&](const CellBlock& block) { HWY_DYNAMIC_DISPATCH(adding)(args, block); });
 }
 

@@ -4,6 +4,7 @@
 // The weights come from the scores alone: a log-sum-exp in f32 says less about a row of large scores.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/dot_attention_grad.cpp"
+#include "kernels/by_parts.h"
 #include "kernels/cpu/dot_attention.h"
 #include "kernels/cpu/functions.h"
 
@@ -130,6 +131,7 @@ template <class T> void grad_head(const DotAttentionGradArgs& args, const Dropou
 }
 
 void dot_attention_grad(const DotAttentionGradArgs& args) {
+  clear_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
   const ScoreShape shape = shape_of(args);
   if (shape.queries == 0) return;
   const int64_t terms = shape.queries * shape.keys * (args.query.dim(2) + args.values.dim(2)) / shape.heads;

@@ -17,13 +17,17 @@ void dropout(const DropoutArgs& args) {
   with_type_of(args.x, [&]<class T>(T) {
     each_block(size / period, period, [&](int64_t row, int64_t begin, int64_t end) {
       const T* x = args.x.data<T>() + row * period;
+      const T* base = args.base ? args.base.data<T>() + row * period : nullptr;
+      const T* gate = args.gate ? args.gate.data<T>() + row * period : nullptr;
       T* y = args.y.data<T>() + row * period;
       float factors[kWords];
       for (int64_t first = begin; first < end; first += kWords) {
         drawn.get(static_cast<uint64_t>(first) / 4, factors);
         each_register(first, std::min(end, first + kWords), [&](int64_t i, auto lanes) {
-          const Floats kept = load(x + i, lanes) * load(factors + (i - first));
-          store(args.accumulate ? load(y + i, lanes) + kept : kept, y + i, lanes);
+          Floats kept = load(x + i, lanes) * load(factors + (i - first));
+          if (gate != nullptr) kept = if_greater(load(gate + i, lanes), Floats(0), kept, Floats(0));
+          const T* onto = args.accumulate ? y : base;
+          store(onto != nullptr ? load(onto + i, lanes) + kept : kept, y + i, lanes);
         });
       }
     });

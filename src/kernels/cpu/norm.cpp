@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/norm.cpp"
 #include <cmath>
 
+#include "kernels/by_parts.h"
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/sums.h"
 
@@ -69,6 +70,7 @@ template <class T> struct LayerNormRow {
 };
 
 void layer_norm_grad(const LayerNormGradArgs& args) {
+  clear_unless(args.accumulate, {args.dx});
   const int64_t rows = args.mean.size(), width = args.gamma.size();
   const int64_t per_chunk = std::max<int64_t>(16, divide_up(rows, 64)), chunks = divide_up(rows, per_chunk);
   float* pieces = scratch<float, struct PiecesOfNorm>(static_cast<size_t>(chunks * 2 * width));

@@ -157,7 +157,8 @@ class GateProduct {
 
 }  // namespace
 
-void recurrent(Stream&, const RecurrentArgs& args) {
+void recurrent(Stream& stream, const RecurrentArgs& args) {
+  if (args.beside != nullptr) recurrent(stream, *args.beside);
   static thread_local Tensor kept_gates;
   const int64_t B = args.states.dim(1), H = args.states.dim(2), G = gates_of(args.cell);
   const Steps steps = {.count = args.x_gates.dim(0), .reverse = args.reverse};
@@ -191,6 +192,7 @@ void recurrent(Stream&, const RecurrentArgs& args) {
 }
 
 void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
+  if (args.beside != nullptr) recurrent_grad(stream, *args.beside);
   static thread_local Tensor kept_state, kept_memory;
   static thread_local Scratch spare;
   const int64_t B = args.states.dim(1), H = args.states.dim(2), G = gates_of(args.cell);

@@ -31,6 +31,8 @@ const KernelTable& cpu_kernels() {
       .cross_entropy_grad = cpu::cross_entropy_grad,
       .additive_score = cpu::additive_score,
       .additive_score_grad = cpu::additive_score_grad,
+      .additive_attention = cpu::additive_attention,
+      .additive_attention_grad = cpu::additive_attention_grad,
       .dot_attention = cpu::dot_attention,
       .dot_attention_grad = cpu::dot_attention_grad,
       .gaussian_window = cpu::gaussian_window,

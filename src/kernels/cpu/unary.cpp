@@ -34,7 +34,8 @@ void unary_grad(const UnaryGradArgs& args) {
       const T* z = (f.kReadsInput ? args.x : args.y).template data<T>();
       each_block(1, args.dx.size(), [&](int64_t, int64_t begin, int64_t end) {
         each_register(begin, end, [&](int64_t i, auto lanes) {
-          store(load(dx + i, lanes) + f.grad(load(z + i, lanes), load(dy + i, lanes)), dx + i, lanes);
+          const Floats d = f.grad(load(z + i, lanes), load(dy + i, lanes));
+          store(args.accumulate ? load(dx + i, lanes) + d : d, dx + i, lanes);
         });
       });
     });

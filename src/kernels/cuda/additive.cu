@@ -3,6 +3,7 @@
 // keys (once for both where there are few queries), so that every sum has one owner and one order.
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/sums.h"
+#include "kernels/cuda/tanh.h"
 
 namespace fovea::cuda {
 
@@ -39,15 +40,6 @@ __device__ float fast_reciprocal(float x) {
   return y;
 #else
   return 1.0f / x;
-#endif
-}
-__device__ float fast_tanh(float x) {
-#if defined(__CUDA_ARCH__)
-  float y;
-  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-#else
-  return tanhf(x);
 #endif
 }
 

@@ -96,6 +96,7 @@ template <class T> struct CellStepGrad {
   float *carried_state, *carried_memory;
   const int32_t* lengths;
   int64_t t, batch, hidden;
+  bool fresh = false;  // dh_gates is overwritten even when nothing is carried
 };
 
 template <Cell kCell, class T, class H> __device__ void step_unit(const CellStep<T, H>& x, int64_t b, int64_t j) {
@@ -147,7 +148,8 @@ template <Cell kCell, class T> __device__ void step_back_unit(const CellStepGrad
   for (int64_t g = 0; g < kGates; ++g) {
     const int64_t gate = (b * kGates + g) * n + j;
     if (x.dx_gates != nullptr) add(x.dx_gates + gate, d.dx[g]);
-    if (x.dh_gates != nullptr) store(x.dh_gates + gate, carried ? d.dh[g] : load(x.dh_gates + gate) + d.dh[g]);
+    if (x.dh_gates != nullptr)
+      store(x.dh_gates + gate, carried || x.fresh ? d.dh[g] : load(x.dh_gates + gate) + d.dh[g]);
   }
   if (carried) {
     x.carried_state[at] = d.dstate;

@@ -11,20 +11,24 @@ namespace {
 struct ExpSum {
   float largest = -kInfinity, sum = 0.0f;
 
-  __device__ void see(float x) {
-    if (x > largest) {
-      sum = sum * expf(largest - x) + 1.0f;  // exp(-inf) is 0
-      largest = x;
-    } else if (x > -kInfinity) {
-      sum += expf(x - largest);
-    } else if (x != x) {
-      sum = x;
+  template <class T, int kCount> __device__ void see(const Pack<T, kCount>& pack) {
+    float most = -kInfinity;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) most = fmaxf(most, load(pack.x + k));
+    if (most > largest) {
+      sum *= expf(largest - most);  // exp(-inf) is 0
+      largest = most;
+    }
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      const float x = load(pack.x + k);
+      if (x != -kInfinity) sum += expf(x - largest);  // NaN makes it NaN
     }
   }
   __device__ float log() const { return largest == -kInfinity ? sum - kInfinity : largest + logf(sum); }
 };
 
-template <int kTeam, class T>
+template <int kTeam, int kCount, class T>
 __global__ void cross_entropy_kernel(const T* logits, const int32_t* targets, float* loss, float* lse, int64_t rows,
                                      int64_t classes, float smoothing, int32_t ignore) {
   const int64_t row = team_row();
@@ -32,10 +36,11 @@ __global__ void cross_entropy_kernel(const T* logits, const int32_t* targets, fl
   logits += row * classes;
   ExpSum seen;
   float plain = 0.0f;
-  for (int64_t v = threadIdx.x; v < classes; v += kTeam) {
-    const float x = load(logits + v);
-    seen.see(x);
-    plain += x;
+  for (int64_t v = kCount * threadIdx.x; v < classes; v += kCount * kTeam) {
+    const Pack<T, kCount> pack = load_pack<kCount>(logits + v);
+    seen.see(pack);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) plain += load(pack.x + k);
   }
   const float largest = Team<kTeam>::largest(seen.largest);
   const float own = seen.largest == -kInfinity ? seen.sum : seen.sum * expf(seen.largest - largest);
@@ -56,7 +61,7 @@ __global__ void cross_entropy_kernel(const T* logits, const int32_t* targets, fl
 }
 
 // dlogits = dloss (p - q), where q is the smoothed target.
-template <class T>
+template <int kCount, class T>
 __global__ void cross_entropy_grad_kernel(const T* logits, const int32_t* targets, const float* lse, const float* dloss,
                                           T* dlogits, int64_t classes, float smoothing, int32_t ignore, bool in_place) {
   const int64_t row = blockIdx.x;
@@ -64,11 +69,18 @@ __global__ void cross_entropy_grad_kernel(const T* logits, const int32_t* target
   const bool counts = target != ignore;
   const float scale = dloss[row], log_sum = lse[row], spread = smoothing / static_cast<float>(classes);
   if (!counts && !in_place) return;
-  for (int64_t v = threadIdx.x; v < classes; v += blockDim.x) {
+  for (int64_t v = kCount * threadIdx.x; v < classes; v += kCount * blockDim.x) {
     const int64_t at = row * classes + v;
-    const float q = spread + (v == target ? 1.0f - smoothing : 0.0f);
-    const float d = counts ? scale * (expf(load(logits + at) - log_sum) - q) : 0.0f;
-    store(dlogits + at, in_place ? d : load(dlogits + at) + d);
+    const Pack<T, kCount> from = load_pack<kCount>(logits + at);
+    Pack<T, kCount> to = {};
+    if (!in_place) to = load_pack<kCount>(dlogits + at);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      const float q = spread + (v + k == target ? 1.0f - smoothing : 0.0f);
+      const float d = counts ? scale * (expf(load(from.x + k) - log_sum) - q) : 0.0f;
+      store(to.x + k, in_place ? d : load(to.x + k) + d);
+    }
+    store_pack(dlogits + at, to);
   }
 }
 
@@ -79,9 +91,11 @@ void cross_entropy(Stream& stream, const CrossEntropyArgs& args) {
   with_type_of(args.logits, [&]<class T>(T) {
     with_team(classes, [&](auto team) {
       constexpr int kTeam = decltype(team)::value;
-      launch(stream, cross_entropy_kernel<kTeam, T>, rows_grid<kTeam>(rows), args.logits.data<T>(),
-             args.targets.data<int32_t>(), args.loss.data<float>(), args.lse.data<float>(), rows, classes,
-             args.smoothing, args.ignore);
+      with_pack(classes, {args.logits.raw()}, [&](auto pack) {
+        launch(stream, cross_entropy_kernel<kTeam, decltype(pack)::value, T>, rows_grid<kTeam>(rows),
+               args.logits.data<T>(), args.targets.data<int32_t>(), args.loss.data<float>(), args.lse.data<float>(),
+               rows, classes, args.smoothing, args.ignore);
+      });
     });
   });
 }
@@ -91,9 +105,11 @@ void cross_entropy_grad(Stream& stream, const CrossEntropyGradArgs& args) {
   const int64_t rows = args.targets.size(), classes = args.logits.dim(-1);
   const bool in_place = args.dlogits.raw() == args.logits.raw();
   with_type_of(args.logits, [&]<class T>(T) {
-    launch(stream, cross_entropy_grad_kernel<T>, Grid{dim3(to_unsigned(rows)), dim3(kBlock)}, args.logits.data<T>(),
-           args.targets.data<int32_t>(), args.lse.data<float>(), args.dloss.data<float>(), args.dlogits.data<T>(),
-           classes, args.smoothing, args.ignore, in_place);
+    with_pack(classes, {args.logits.raw(), args.dlogits.raw()}, [&](auto pack) {
+      launch(stream, cross_entropy_grad_kernel<decltype(pack)::value, T>, Grid{dim3(to_unsigned(rows)), dim3(kBlock)},
+             args.logits.data<T>(), args.targets.data<int32_t>(), args.lse.data<float>(), args.dloss.data<float>(),
+             args.dlogits.data<T>(), classes, args.smoothing, args.ignore, in_place);
+    });
   });
 }
 

@@ -140,10 +140,11 @@ struct Dropping {
   explicit Dropping(float rate) : threshold(drop_threshold(rate)), kept(1.0f / (1.0f - rate)) {}
 };
 
+// y = base + what is kept of x; base may be y, or null for nothing, and gate null for no gate.
 // Four elements a thread: they share a block of random words where the period does not cut them apart.
 template <class T>
-__global__ void dropout_kernel(const T* x, T* y, int64_t count, int64_t period, Dropping dropping, RandomSource random,
-                               bool accumulate) {
+__global__ void dropout_kernel(const T* x, const T* gate, const T* base, T* y, int64_t count, int64_t period,
+                               Dropping dropping, RandomSource random) {
   const uint64_t stream = random.stream();
   for (int64_t first = 4 * first_element(); first < count; first += 4 * element_stride()) {
     const int64_t place = first % period;
@@ -154,26 +155,31 @@ __global__ void dropout_kernel(const T* x, T* y, int64_t count, int64_t period, 
       const int64_t i = first + k;
       const uint32_t word =
           together ? bits.word[k] : random_word(random.seed, stream, static_cast<uint64_t>(i % period));
-      const float value = word >= dropping.threshold ? load(x + i) * dropping.kept : 0.0f;
-      store(y + i, accumulate ? load(y + i) + value : value);
+      const bool passes = word >= dropping.threshold && (gate == nullptr || load(gate + i) > 0.0f);
+      const float value = passes ? load(x + i) * dropping.kept : 0.0f;
+      store(y + i, base != nullptr ? load(base + i) + value : value);
     }
   }
 }
 
 // The same where packs are never cut apart: the period is a multiple of their size.
 template <class T>
-__global__ void packed_dropout_kernel(const T* x, T* y, int64_t count, int64_t period, Dropping dropping,
-                                      RandomSource random, bool accumulate) {
+__global__ void packed_dropout_kernel(const T* x, const T* gate, const T* base, T* y, int64_t count, int64_t period,
+                                      Dropping dropping, RandomSource random) {
   const uint64_t stream = random.stream();
   for (int64_t i = kPack * first_element(); i < count; i += kPack * element_stride()) {
     const auto place = static_cast<uint64_t>(period == count ? i : i % period) / 4;
     const RandomBits bits[2] = {philox(random.seed, stream, place), philox(random.seed, stream, place + 1)};
     const Pack<T> from = load_pack(x + i);
     Pack<T> to = {};
-    if (accumulate) to = load_pack(y + i);
+    if (base != nullptr) to = load_pack(base + i);
+    Pack<T> gates = from;
+    if (gate != nullptr && gate != x) gates = load_pack(gate + i);
     for (int k = 0; k < kPack; ++k) {
-      const float value = bits[k / 4].word[k % 4] >= dropping.threshold ? load(from.x + k) * dropping.kept : 0.0f;
-      store(to.x + k, accumulate ? load(to.x + k) + value : value);
+      const bool passes =
+          bits[k / 4].word[k % 4] >= dropping.threshold && (gate == nullptr || load(gates.x + k) > 0.0f);
+      const float value = passes ? load(from.x + k) * dropping.kept : 0.0f;
+      store(to.x + k, base != nullptr ? load(to.x + k) + value : value);
     }
     store_pack(y + i, to);
   }
@@ -235,11 +241,12 @@ void embedding_grad(Stream& stream, const EmbeddingGradArgs& args) {
 void dropout(Stream& stream, const DropoutArgs& args) {
   const int64_t count = args.x.size(), period = args.period > 0 ? args.period : count;
   with_type_of(args.x, [&]<class T>(T) {
-    with_pack(period, {args.x.raw(), args.y.raw()}, [&](auto pack) {
+    const T* base = args.accumulate ? args.y.data<T>() : args.base.data<T>();
+    with_pack(period, {args.x.raw(), args.gate.raw(), base, args.y.raw()}, [&](auto pack) {
       constexpr bool kPacked = decltype(pack)::value == kPack;
       launch(stream, kPacked ? packed_dropout_kernel<T> : dropout_kernel<T>,
-             elements_grid(ceil_div(count, kPacked ? kPack : 4)), args.x.data<T>(), args.y.data<T>(), count, period,
-             Dropping(args.rate), RandomSource(args.random), args.accumulate);
+             elements_grid(ceil_div(count, kPacked ? kPack : 4)), args.x.data<T>(), args.gate.data<T>(), base,
+             args.y.data<T>(), count, period, Dropping(args.rate), RandomSource(args.random));
     });
   });
 }

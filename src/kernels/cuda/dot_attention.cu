@@ -2,6 +2,8 @@
 // Dao et al. 2022): the weights are never written, unless someone asked to see them.
 #include "kernels/cuda/dot_attention.h"
 
+#include "kernels/cuda/dot_attention_ways.h"
+
 namespace fovea::cuda {
 
 namespace {
@@ -81,25 +83,35 @@ __global__ void __launch_bounds__(kTileThreads)
   }
 }
 
+void attend_by_hand(Stream& stream, const DotAttentionArgs& args) {
+  with_type_of(args.query, [&]<class T>(T) {
+    const DotAttention<T> x(args);
+    with_columns(x.value_width, [&](auto count) {
+      constexpr int kCount = decltype(count)::value;
+      const Grid grid = {dim3(to_unsigned(x.rows()), to_unsigned(ceil_div(x.queries, kTileRows)),
+                              to_unsigned(ceil_div(x.value_width, kCount * kWarp))),
+                         dim3(kTileThreads)};
+      launch(stream, dot_attention_kernel<kCount, T>, grid, x, args.out.data<T>(), args.lse.data<float>());
+    });
+  });
+}
+
+void write_weights(Stream& stream, const DotAttentionArgs& args) {
+  with_type_of(args.query, [&]<class T>(T) {
+    const DotAttention<T> x(args);
+    const Grid grid = {dim3(to_unsigned(x.rows()), to_unsigned(ceil_div(x.queries, kTileRows)),
+                            to_unsigned(ceil_div(x.count, kTileRows))),
+                       dim3(kTileThreads)};
+    launch(stream, weights_kernel<T>, grid, x, args.lse.data<float>(), args.weights.data<T>());
+  });
+}
+
 }  // namespace
 
 void dot_attention(Stream& stream, const DotAttentionArgs& args) {
-  with_type_of(args.query, [&]<class T>(T) {
-    const DotAttention<T> x(args);
-    const int64_t tiles = ceil_div(x.queries, kTileRows);
-    float* lse = args.lse.data<float>();
-    with_columns(x.value_width, [&](auto count) {
-      constexpr int kCount = decltype(count)::value;
-      const Grid grid = {
-          dim3(to_unsigned(x.rows()), to_unsigned(tiles), to_unsigned(ceil_div(x.value_width, kCount * kWarp))),
-          dim3(kTileThreads)};
-      launch(stream, dot_attention_kernel<kCount, T>, grid, x, args.out.data<T>(), lse);
-    });
-    if (!args.weights) return;
-    const Grid grid = {dim3(to_unsigned(x.rows()), to_unsigned(tiles), to_unsigned(ceil_div(x.count, kTileRows))),
-                       dim3(kTileThreads)};
-    launch(stream, weights_kernel<T>, grid, x, lse, args.weights.data<T>());
-  });
+  if (attend_by_steps(stream, args) || attend_one(stream, args) || attend_by_products(stream, args)) return;
+  if (!attend_by_tensor_cores(stream, args)) attend_by_hand(stream, args);
+  if (args.weights) write_weights(stream, args);
 }
 
 }  // namespace fovea::cuda

@@ -2,7 +2,9 @@
 //   dvalues = w f dout,  dw = f (dout . values),  dscore = w (dw - dout . out).
 // The weights are computed twice, once for the queries and once for the keys and values, so that every sum has one
 // owner and one order.
+#include "kernels/by_parts.h"
 #include "kernels/cuda/dot_attention.h"
+#include "kernels/cuda/dot_attention_ways.h"
 #include "kernels/cuda/sums.h"
 
 namespace fovea::cuda {
@@ -137,6 +139,9 @@ __global__ void __launch_bounds__(kTileThreads)
 }  // namespace
 
 void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
+  if (attend_grad_by_steps(stream, args) || attend_grad_by_products(stream, args)) return;
+  clear_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
+  if (attend_grad_by_tensor_cores(stream, args)) return;
   with_type_of(args.query, [&]<class T>(T) {
     const DotAttention<T> x(args);
     const T* dout = args.dout.data<T>();

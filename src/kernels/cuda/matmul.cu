@@ -175,7 +175,9 @@ void multiply(Stream& stream, const ProductArgs& given) {
       args.b = converted(stream, scratch, args.b, t ? args.n : args.k, t ? args.k : args.n, args.batch);
     }
   }
-  if (args.a.dtype == DType::kF32 && args.c.dtype == DType::kBF16) {
+  // The library takes a bias of c's type: one that must not be rounded is added afterwards.
+  const bool exact_bias = args.bias != nullptr && args.precision == Precision::kF32;
+  if (args.c.dtype == DType::kBF16 && (args.a.dtype == DType::kF32 || exact_bias)) {
     const int64_t count = args.batch * args.m * args.n;
     float* product = scratch.take<float>(count);
     args.c = {.data = product, .dtype = DType::kF32, .row_stride = args.n, .batch_stride = args.m * args.n};

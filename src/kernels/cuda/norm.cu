@@ -33,7 +33,7 @@ __global__ void layer_norm_kernel(const T* x, const float* gamma, const float* b
 // With the normalised row z and g = dy gamma: dx = rstd (g - mean(g) - z mean(g z)).
 template <int kTeam, class T>
 __global__ void layer_norm_grad_kernel(const T* x, const float* gamma, const float* mean, const float* rstd,
-                                       const T* dy, T* dx, int64_t rows, int64_t width) {
+                                       const T* dy, T* dx, int64_t rows, int64_t width, bool accumulate) {
   const int64_t row = team_row();
   if (row >= rows) return;
   x += row * width;
@@ -50,13 +50,14 @@ __global__ void layer_norm_grad_kernel(const T* x, const float* gamma, const flo
   const float mean_gz = Team<kTeam>::sum(sum_gz) / static_cast<float>(width);
   for (int64_t i = threadIdx.x; i < width; i += kTeam) {
     const float z = (load(x + i) - middle) * scale;
-    add(dx + i, scale * (load(dy + i) * gamma[i] - mean_g - z * mean_gz));
+    const float d = scale * (load(dy + i) * gamma[i] - mean_g - z * mean_gz);
+    store(dx + i, accumulate ? load(dx + i) + d : d);
   }
 }
 
 // Rows that lie in packs, of at most kMostPacks for each lane, stay with the lanes of their warp: they are read once.
 constexpr int kMostPacks = 4, kNormWarps = 8;
-constexpr int64_t kNormBlocks = 132;
+constexpr int64_t kNormBlocks = 396;
 
 template <int kPacks, class T> struct LanesRow {
   Pack<T> pack[kPacks];
@@ -111,7 +112,8 @@ __global__ void packed_norm_kernel(const T* x, const float* gamma, const float* 
 // its warps in a row of parts [blocks,2,width].
 template <int kPacks, class T>
 __global__ void packed_norm_grad_kernel(const T* x, const float* gamma, const float* mean, const float* rstd,
-                                        const T* dy, T* dx, float* parts, int64_t rows, int64_t width) {
+                                        const T* dy, T* dx, float* parts, int64_t rows, int64_t width,
+                                        bool accumulate) {
   __shared__ float sums[kNormWarps][kPacks * kWarp * kPack];
   float dgamma[kPacks][kPack] = {}, dbeta[kPacks][kPack] = {};
   for (int64_t row = team_row(); row < rows; row += int64_t{gridDim.x} * kNormWarps) {
@@ -138,11 +140,13 @@ __global__ void packed_norm_grad_kernel(const T* x, const float* gamma, const fl
       const int64_t column = own.column(p);
       if (column >= width || dx == nullptr) continue;
       const Pack<float> gammas = load_pack(gamma + column);
-      Pack<T> to = load_pack(dx + row * width + column);
+      Pack<T> to = {};
+      if (accumulate) to = load_pack(dx + row * width + column);
 #pragma unroll
       for (int k = 0; k < kPack; ++k) {
         const float z = (own(p, k) - middle) * scale;
-        add(to.x + k, scale * (from(p, k) * gammas.x[k] - mean_g - z * mean_gz));
+        const float d = scale * (from(p, k) * gammas.x[k] - mean_g - z * mean_gz);
+        store(to.x + k, accumulate ? load(to.x + k) + d : d);
       }
       store_pack(dx + row * width + column, to);
     }
@@ -261,7 +265,7 @@ void layer_norm_grad(Stream& stream, const LayerNormGradArgs& args) {
       float* parts = scratch.take<float>(blocks * 2 * width);
       launch(stream, packed_norm_grad_kernel<decltype(n)::value, T>,
              Grid{dim3(to_unsigned(blocks)), dim3(kWarp, kNormWarps)}, x, args.gamma.data<float>(), mean, rstd, dy,
-             args.dx.data<T>(), parts, rows, width);
+             args.dx.data<T>(), parts, rows, width, args.accumulate);
       column_sums(stream, 1, blocks, 2 * width, ReadColumns{parts, 2 * width},
                   GradsOfNorm{args.dgamma.data<float>(), args.dbeta.data<float>(), width});
     });
@@ -270,7 +274,7 @@ void layer_norm_grad(Stream& stream, const LayerNormGradArgs& args) {
       with_team(width, [&](auto team) {
         constexpr int kTeam = decltype(team)::value;
         launch(stream, layer_norm_grad_kernel<kTeam, T>, rows_grid<kTeam>(rows), x, args.gamma.data<float>(), mean,
-               rstd, dy, args.dx.data<T>(), rows, width);
+               rstd, dy, args.dx.data<T>(), rows, width, args.accumulate);
       });
     }
     if (args.dgamma) {

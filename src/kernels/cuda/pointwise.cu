@@ -63,11 +63,15 @@ template <int kCount, class F, class T> __global__ void unary_kernel(const T* x,
 }
 
 template <int kCount, class F, class T>
-__global__ void unary_grad_kernel(const T* z, const T* dy, T* dx, int64_t count) {
+__global__ void unary_grad_kernel(const T* z, const T* dy, T* dx, int64_t count, bool accumulate) {
   for (int64_t i = kCount * first_element(); i < count; i += kCount * element_stride()) {
     const Pack<T, kCount> at = load_pack<kCount>(z + i), from = load_pack<kCount>(dy + i);
-    Pack<T, kCount> to = load_pack<kCount>(dx + i);
-    for (int k = 0; k < kCount; ++k) add(to.x + k, F::grad(load(at.x + k), load(from.x + k)));
+    Pack<T, kCount> to = {};
+    if (accumulate) to = load_pack<kCount>(dx + i);
+    for (int k = 0; k < kCount; ++k) {
+      const float d = F::grad(load(at.x + k), load(from.x + k));
+      store(to.x + k, accumulate ? load(to.x + k) + d : d);
+    }
     store_pack(dx + i, to);
   }
 }
@@ -170,7 +174,7 @@ void unary_grad(Stream& stream, const UnaryGradArgs& args) {
       with_pack(args.dx.size(), {read.raw(), args.dy.raw(), args.dx.raw()}, [&](auto pack) {
         constexpr int kCount = decltype(pack)::value;
         launch(stream, unary_grad_kernel<kCount, F, T>, elements_grid(args.dx.size() / kCount), read.template data<T>(),
-               args.dy.data<T>(), args.dx.data<T>(), args.dx.size());
+               args.dy.data<T>(), args.dx.data<T>(), args.dx.size(), args.accumulate);
       });
     });
   });

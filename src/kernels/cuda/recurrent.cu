@@ -170,27 +170,36 @@ void cell_grad(Stream& stream, const CellGradArgs& args) {
                               .dstate = args.dstate.data<T>(),
                               .dmemory = args.dmemory.data<T>(),
                               .batch = args.new_state.dim(0),
-                              .hidden = args.new_state.dim(1)});
+                              .hidden = args.new_state.dim(1),
+                              .fresh = !args.accumulate});
   });
 }
 
 void layers(Stream& stream, std::span<const RecurrentArgs> all) {
   if (layers_at_once(stream, all)) return;
-  for (const RecurrentArgs& args : all) recurrent(stream, args);
+  for (const RecurrentArgs& args : all) {
+    if (all.size() > 1 && layers_at_once(stream, {&args, 1})) continue;
+    with_type_of(args.states, [&]<class T>(T) { layer<T>(stream, args); });
+  }
 }
 void layers_grad(Stream& stream, std::span<const RecurrentGradArgs> all) {
   if (layers_at_once_grad(stream, all)) return;
-  for (const RecurrentGradArgs& args : all) recurrent_grad(stream, args);
+  for (const RecurrentGradArgs& args : all) {
+    if (all.size() > 1 && layers_at_once_grad(stream, {&args, 1})) continue;
+    with_type_of(args.states, [&]<class T>(T) { layer_back<T>(stream, args); });
+  }
 }
 
 void recurrent(Stream& stream, const RecurrentArgs& args) {
-  if (layers_at_once(stream, {&args, 1})) return;
-  with_type_of(args.states, [&]<class T>(T) { layer<T>(stream, args); });
+  if (args.beside == nullptr) return layers(stream, {&args, 1});
+  const RecurrentArgs both[] = {args, *args.beside};
+  layers(stream, both);
 }
 
 void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
-  if (layers_at_once_grad(stream, {&args, 1})) return;
-  with_type_of(args.states, [&]<class T>(T) { layer_back<T>(stream, args); });
+  if (args.beside == nullptr) return layers_grad(stream, {&args, 1});
+  const RecurrentGradArgs both[] = {args, *args.beside};
+  layers_grad(stream, both);
 }
 
 }  // namespace fovea::cuda

@@ -13,11 +13,56 @@ template <class T> struct Elements {
   __device__ float operator()(int64_t row, int64_t column) const { return load(x + row * columns + column); }
 };
 
+// The sums of columns that lie in packs: a warp has 32 packs of columns of some rows, and the block adds up its warps.
+// Row `piece` of parts [pieces,columns].
+constexpr int kSumWarps = 8;
+
+template <class T>
+__global__ void packed_column_sums_kernel(const T* x, float* parts, int64_t rows, int64_t columns, int64_t piece) {
+  __shared__ float sums[kSumWarps][kWarp * kPack];
+  const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
+  const int64_t column = (int64_t{blockIdx.x} * kWarp + lane) * kPack;
+  const int64_t begin = int64_t{blockIdx.y} * piece, end = begin + piece < rows ? begin + piece : rows;
+  float own[kPack] = {};
+  if (column < columns) {
+#pragma unroll 4
+    for (int64_t row = begin + warp; row < end; row += kSumWarps) {
+      const Pack<T> pack = load_pack(x + row * columns + column);
+#pragma unroll
+      for (int k = 0; k < kPack; ++k) own[k] += load(pack.x + k);
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < kPack; ++k) sums[warp][lane * kPack + k] = own[k];
+  __syncthreads();
+  const int i = warp * kWarp + lane;
+  const int64_t at = int64_t{blockIdx.x} * kWarp * kPack + i;
+  if (at >= columns) return;
+  float total = 0.0f;
+  for (int w = 0; w < kSumWarps; ++w) total += sums[w][i];
+  parts[int64_t{blockIdx.y} * columns + at] = total;
+}
+
+template <class T, class Y> void packed_column_sums(Stream& stream, const ReduceArgs& args, const SumTo<Y>& to) {
+  constexpr int64_t kEnough = 528, kFewRows = 4 * kSumWarps;  // blocks; rows of one
+  const int64_t across = ceil_div(args.inner, kWarp * kPack);
+  const int64_t pieces = std::clamp<int64_t>(args.count / kFewRows, 1, std::max<int64_t>(1, kEnough / across));
+  const int64_t piece = ceil_div(args.count, pieces), made = ceil_div(args.count, piece);
+  Scratch scratch(stream);
+  float* parts = scratch.take<float>(made * args.inner);
+  launch(stream, packed_column_sums_kernel<T>,
+         Grid{dim3(to_unsigned(across), to_unsigned(made)), dim3(kWarp, kSumWarps)}, args.x.data<T>(), parts,
+         args.count, args.inner, piece);
+  column_sums(stream, 1, made, args.inner, ReadColumns{parts, args.inner}, to);
+}
+
 template <class T, class Y> void sums(Stream& stream, const ReduceArgs& args) {
   const bool mean = args.op == ReduceOp::kMean;
   const float scale = mean ? (args.count > 0 ? 1.0f / static_cast<float>(args.count) : 0.0f) : 1.0f;
   const SumTo<Y> to = {args.y.data<Y>(), args.accumulate, scale};
-  if (args.inner == 1) {
+  if (args.outer == 1 && args.inner % kPack == 0 && args.count > 0 && is_packed(args.x.raw())) {
+    packed_column_sums<T>(stream, args, to);
+  } else if (args.inner == 1) {
     row_sums(stream, args.outer, args.count, Elements<T>{args.x.data<T>(), args.count}, to);
   } else {
     column_sums(stream, args.outer, args.count, args.inner, Elements<T>{args.x.data<T>(), args.inner}, to);

@@ -31,6 +31,8 @@ const KernelTable& cuda_kernels() {
       .cross_entropy_grad = cuda::cross_entropy_grad,
       .additive_score = cuda::additive_score,
       .additive_score_grad = cuda::additive_score_grad,
+      .additive_attention = cuda::additive_attention,
+      .additive_attention_grad = cuda::additive_attention_grad,
       .dot_attention = cuda::dot_attention,
       .dot_attention_grad = cuda::dot_attention_grad,
       .gaussian_window = cuda::gaussian_window,

@@ -2,8 +2,10 @@
 // al. 2017, equation 1) and Luong's Gaussian window (2015, equation 10).
 #include <vector>
 
+#include "kernels/by_parts.h"
 #include "kernels/reference/dropout.h"
 #include "kernels/reference/functions.h"
+#include "kernels/reference/reference.h"
 #include "kernels/reference/scores.h"
 
 namespace fovea::reference {
@@ -138,6 +140,7 @@ void dot_attention(Stream&, const DotAttentionArgs& args) {
 //   dvalues = w f dout,  dw = f (dout . values),  dscore = w (dw - sum over s of w dw),
 // where that sum is dout . out, since out = sum of w f values.
 void dot_attention_grad(Stream&, const DotAttentionGradArgs& args) {
+  clear_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
   const ScoreShape shape = score_shape(args.query, args.keys, args.heads);
   with_type_of(args.query, [&]<class T>(T) {
     const auto query = heads_of<T>(args.query, shape, shape.queries), keys = heads_of<T>(args.keys, shape, shape.keys);
@@ -213,6 +216,14 @@ void gaussian_window_grad(Stream&, const GaussianWindowGradArgs& args) {
       }
     });
   });
+}
+
+void additive_attention(Stream& stream, const AdditiveAttentionArgs& args) {
+  additive_attention_by_parts(reference_kernels(), stream, args);
+}
+
+void additive_attention_grad(Stream& stream, const AdditiveAttentionGradArgs& args) {
+  additive_attention_grad_by_parts(reference_kernels(), stream, args);
 }
 
 }  // namespace fovea::reference

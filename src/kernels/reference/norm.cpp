@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/by_parts.h"
 #include "kernels/reference/elements.h"
 #include "kernels/reference/functions.h"
 
@@ -26,6 +27,7 @@ void layer_norm(Stream&, const LayerNormArgs& args) {
 
 // With the normalised row z and g = dy gamma: dx = rstd (g - mean(g) - z mean(g z)).
 void layer_norm_grad(Stream&, const LayerNormGradArgs& args) {
+  clear_unless(args.accumulate, {args.dx});
   const int64_t rows = args.mean.size(), width = args.gamma.size();
   with_type_of(args.x, [&]<class T>(T) {
     const auto x = view<T>(args.x, rows, width);

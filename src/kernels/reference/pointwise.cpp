@@ -1,5 +1,6 @@
 // Elementwise work and reductions. The functions and their derivatives are those of kernels/pointwise.h.
 #include "kernels/pointwise.h"
+#include "kernels/by_parts.h"
 
 #include "kernels/reference/elements.h"
 #include "kernels/reference/functions.h"
@@ -41,6 +42,7 @@ void unary_grad(Stream&, const UnaryGradArgs& args) {
       const T* z = (f.kReadsInput ? args.x : args.y).template data<T>();
       const T* dy = args.dy.data<T>();
       T* dx = args.dx.data<T>();
+      clear_unless(args.accumulate, {args.dx});
       for (int64_t i = 0; i < args.dx.size(); ++i) dx[i] += f.grad(z[i], dy[i]);
     });
   });

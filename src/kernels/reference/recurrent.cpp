@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/by_parts.h"
 #include "kernels/pointwise.h"
 #include "kernels/reference/elements.h"
 #include "kernels/reference/functions.h"
@@ -144,6 +145,7 @@ void cell(Stream&, const CellArgs& args) {
 }
 
 void cell_grad(Stream&, const CellGradArgs& args) {
+  clear_unless(args.accumulate, {args.dh_gates});
   const int64_t B = args.new_state.dim(0), H = args.new_state.dim(1);
   const int64_t G = gates_of(args.cell), saved = saved_of(args.cell);
   with_type_of(args.new_state, [&]<class T>(T) {
@@ -194,7 +196,8 @@ template <class T> void copy_row(const T* from, T* to, int64_t width) {
 
 }  // namespace
 
-void recurrent(Stream&, const RecurrentArgs& args) {
+void recurrent(Stream& stream, const RecurrentArgs& args) {
+  if (args.beside != nullptr) recurrent(stream, *args.beside);
   const Walk walk(args);
   const int64_t B = args.states.dim(1), H = args.states.dim(2);
   const int64_t gates = gates_of(args.cell) * H, saved = saved_of(args.cell) * H;
@@ -230,7 +233,8 @@ void recurrent(Stream&, const RecurrentArgs& args) {
   });
 }
 
-void recurrent_grad(Stream&, const RecurrentGradArgs& args) {
+void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
+  if (args.beside != nullptr) recurrent_grad(stream, *args.beside);
   const Walk walk(args);
   const int64_t B = args.states.dim(1), H = args.states.dim(2);
   const int64_t gates = gates_of(args.cell) * H, saved = saved_of(args.cell) * H;

@@ -31,6 +31,8 @@ const KernelTable& reference_kernels() {
       .cross_entropy_grad = reference::cross_entropy_grad,
       .additive_score = reference::additive_score,
       .additive_score_grad = reference::additive_score_grad,
+      .additive_attention = reference::additive_attention,
+      .additive_attention_grad = reference::additive_attention_grad,
       .dot_attention = reference::dot_attention,
       .dot_attention_grad = reference::dot_attention_grad,
       .gaussian_window = reference::gaussian_window,

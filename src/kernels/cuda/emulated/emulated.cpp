@@ -1,4 +1,5 @@
 // The threads of a block as fibres of one host thread.
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -22,7 +23,9 @@ constexpr size_t kStack = 128 << 10;
 
 struct Fibre {
   enum class Waits : uint8_t { kNo, kForWarp, kForBlock, kForCluster, kDone };
-  ucontext_t context = {};
+  ucontext_t context = {};  // where it begins
+  jmp_buf place = {};       // where it goes on
+  bool begun = false;
   std::unique_ptr<std::byte[]> stack{new std::byte[kStack]};
   dim3 index, block;
   Waits waits = Waits::kNo;
@@ -43,19 +46,27 @@ std::vector<std::unique_ptr<Fibre>> fibres;
 std::vector<Warp> warps;
 std::vector<Shared> shared;
 ucontext_t scheduler;
+jmp_buf scheduler_place;
 size_t current = 0, block_count = 0, cluster_size = 1;  // the running thread; threads of a block; blocks of a cluster
 bool paused = false;
 const std::function<void()>* body = nullptr;
 
-void begin() {
-  (*body)();
-  fibres[current]->waits = Fibre::Waits::kDone;
-  swapcontext(&fibres[current]->context, &scheduler);
-}
-
+// Fibres change places by jumps, which unlike swapcontext do not ask the system anything.
 void wait(Fibre::Waits what) {
   fibres[current]->waits = what;
-  swapcontext(&fibres[current]->context, &scheduler);
+  if (_setjmp(fibres[current]->place) == 0) _longjmp(scheduler_place, 1);
+}
+
+void begin() {
+  (*body)();
+  wait(Fibre::Waits::kDone);
+}
+
+void go_on(Fibre& fibre) {
+  if (_setjmp(scheduler_place) != 0) return;
+  if (fibre.begun) _longjmp(fibre.place, 1);
+  fibre.begun = true;
+  swapcontext(&scheduler, &fibre.context);
 }
 
 // Lets those go on who wait for a meeting that all who are left have come to.
@@ -84,6 +95,7 @@ void prepare(const std::vector<dim3>& blocks) {
     fibre.block = blocks[i / block_count];
     fibre.waits = Fibre::Waits::kNo;
     fibre.meetings = 0;
+    fibre.begun = false;
     getcontext(&fibre.context);
     fibre.context.uc_stack.ss_sp = fibre.stack.get();
     fibre.context.uc_stack.ss_size = kStack;
@@ -109,7 +121,7 @@ void run_blocks(const std::vector<dim3>& blocks) {
       paused = false;
       thread_index = fibre.index;
       block_index = fibre.block;
-      swapcontext(&scheduler, &fibre.context);
+      go_on(fibre);
       ran = ran || !paused;
     }
     for (size_t b = 0; b < count; b += block_count) {
