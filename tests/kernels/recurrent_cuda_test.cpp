@@ -95,12 +95,12 @@ class AtOnce : public ::testing::Test {
 
   // Forward and backward, each by one launch, the card's two runs of it.
   static void expect_at_once(const std::vector<Form>& forms) {
-    const int64_t before = cuda::at_once_limits.launches;
+    const int64_t before = cuda::at_once_launches;
     std::string name;
     for (const Form& form : forms) name += form.name() + "; ";
     name += fmt::format("blocks of {} by {}", cuda::at_once_limits.units, cuda::at_once_limits.rows);
     expect_right(name, DType::kBF16, 6 * kBf16, side_by_side(forms));
-    EXPECT_EQ(cuda::at_once_limits.launches - before, 4) << name;
+    EXPECT_EQ(cuda::at_once_launches - before, 4) << name;
   }
 };
 
@@ -153,6 +153,20 @@ TEST_F(AtOnce, SumsMeetInWhatMemoryIsLeft) {
   }
 }
 
+TEST_F(AtOnce, ClustersShareTheirSums) {
+  for (const Cell cell : {Cell::kTanh, Cell::kGru, Cell::kLstm}) {
+    for (const int cluster : {2, 4}) {
+      cuda::at_once_limits.units = 32;
+      cuda::at_once_limits.cluster = cluster;
+      cuda::at_once_limits.rows = 16;
+      cuda::at_once_limits.most_blocks = 8;  // three tiles, two of them by one block
+      expect_at_once({{.cell = cell, .T = 3, .B = 35, .H = 128, .lengths = true, .initial = true, .bias = true}});
+      cuda::at_once_limits.rows = 32;
+      expect_at_once({{.cell = cell, .T = 3, .B = 20, .H = 120, .reverse = true, .shared = true}});
+    }
+  }
+}
+
 TEST_F(AtOnce, LayersSideBySide) {
   for (const Cell cell : {Cell::kTanh, Cell::kGru, Cell::kLstm}) {
     Form there = {.cell = cell, .T = 5, .B = 20, .H = 64, .lengths = true, .initial = true, .bias = true};
@@ -176,9 +190,9 @@ TEST_F(AtOnce, WithoutWhatBackwardReads) {
 
 TEST_F(AtOnce, IsLeftToTheStepsWhereItDoesNotSuit) {
   const auto expect_steps = [](const std::vector<Form>& forms, DType elements) {
-    const int64_t before = cuda::at_once_limits.launches;
+    const int64_t before = cuda::at_once_launches;
     expect_right(forms[0].name(), elements, 6 * kBf16, side_by_side(forms));
-    EXPECT_EQ(cuda::at_once_limits.launches, before);
+    EXPECT_EQ(cuda::at_once_launches, before);
   };
   expect_steps({{.cell = Cell::kGru, .T = 3, .B = 9, .H = 20}}, DType::kBF16);  // rows that begin anywhere
   expect_steps({{.cell = Cell::kGru, .T = 3, .B = 9, .H = 16}}, DType::kF32);

@@ -1,6 +1,7 @@
 // Recurrent layers on the card, side by side where they fit: an encoder's two directions do not depend on each other.
 #pragma once
 
+#include <atomic>
 #include <span>
 
 #include "kernels/kernels.h"
@@ -19,12 +20,13 @@ bool layers_at_once_grad(Stream& stream, std::span<const RecurrentGradArgs> all)
 // From which sizes on; tests set what suits them.
 struct AtOnceLimits {
   int64_t fewest_sentences = 8, fewest_steps = 2;
-  int64_t most_blocks = 0;  // 0: as many as the card has processors
-  int64_t most_shared = 0;  // bytes of a block; 0: what the card allows
-  int units = 0, rows = 0;  // of a block; 0: what seems fastest
-  int64_t launches = 0;     // so far
+  int64_t most_blocks = 0;               // 0: as many as the card has processors
+  int64_t most_shared = 0;               // bytes of a block; 0: what the card allows
+  int units = 0, rows = 0, cluster = 0;  // of a block; 0: what seems fastest
+  double most_cycles = 12000;            // a step of a layer is thought to take; more than that cuBLASLt does not need
 };
 inline AtOnceLimits at_once_limits;
+inline std::atomic<int64_t> at_once_launches = 0;  // so far
 
 // The order of the steps and where their states lie in [T+1,B,H].
 struct Steps {

@@ -184,20 +184,16 @@ bool layers_at_once(Stream& stream, std::span<const RecurrentArgs> all) {
   const RecurrentArgs& first = all.front();
   if (!std::ranges::all_of(all, [&](const RecurrentArgs& args) { return suits(args, first); })) return false;
   const int64_t T = first.states.dim(0) - 1, B = first.states.dim(1), H = first.states.dim(2);
-  const AtOncePlan plan = plan_of(stream, T,
-                                  {.layers = static_cast<int64_t>(all.size()),
-                                   .batch = B,
-                                   .hidden = H,
-                                   .depth = H,
-                                   .width = gates_of(first.cell),
-                                   .carried = 0});
-  if (!plan) return false;
+  const std::vector<AtOncePlan> plans = plans_of(stream, T,
+                                                 {.layers = static_cast<int64_t>(all.size()),
+                                                  .batch = B,
+                                                  .hidden = H,
+                                                  .depth = H,
+                                                  .width = gates_of(first.cell),
+                                                  .carried = 0});
+  if (plans.empty()) return false;
 
-  Layers x = {.steps = static_cast<int>(T),
-              .batch = static_cast<int>(B),
-              .hidden = static_cast<int>(H),
-              .tiles = plan.tiles,
-              .buffers = plan.buffers};
+  Layers x = {.steps = static_cast<int>(T), .batch = static_cast<int>(B), .hidden = static_cast<int>(H)};
   for (size_t i = 0; i < all.size(); ++i) {
     const RecurrentArgs& args = all[i];
     const Factor weight = weight_factor(args.weight, DType::kBF16, args.precision);
@@ -213,14 +209,15 @@ bool layers_at_once(Stream& stream, std::span<const RecurrentArgs> all) {
                  .saved = args.saved.data<bf16>(),
                  .reverse = args.reverse};
   }
-  bool fits = false;
-  with_cell(first.cell, [&](auto cell) {
-    with_plan(plan, [&](auto units, auto rows) {
-      constexpr auto kKernel = layers_kernel<decltype(cell)::value, decltype(units)::value, decltype(rows)::value>;
-      fits = launch_at_once(stream, kKernel, plan, x);
+  return std::ranges::any_of(plans, [&](const AtOncePlan& plan) {
+    bool fits = false;
+    with_cell(first.cell, [&](auto cell) {
+      with_block(plan, [&](auto units, auto rows) {
+        fits = launch_at_once(stream, layers_kernel<cell(), units(), rows()>, plan, x);
+      });
     });
+    return fits;
   });
-  return fits;
 }
 
 }  // namespace fovea::cuda

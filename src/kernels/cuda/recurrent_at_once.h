@@ -4,19 +4,9 @@
 // lane q of a row's four takes eight neighbours, 16 bytes, where the multipliers would have it take four pairs.
 #pragma once
 
-#include <limits>
-
-#include "kernels/cuda/cooperative.h"
-#include "kernels/cuda/mma.h"
-#include "kernels/cuda/product.h"
-#include "kernels/cuda/recurrent.h"
-#include "kernels/cuda/scratch.h"
+#include "kernels/cuda/recurrent_plan.h"
 
 namespace fovea::cuda {
-
-constexpr int kAtOnceThreads = 256, kAtOnceWarps = kAtOnceThreads / kWarp;
-constexpr int kChunk = 4 * kVector;  // of k: what the four lanes of a row take at a time
-constexpr int kMostLayers = 4;       // in one launch
 
 struct alignas(16) Pairs {
   uint32_t pair[4];
@@ -39,103 +29,6 @@ __device__ inline uint32_t load_pair(const bf16* from) { return *reinterpret_cas
 __device__ inline void store_pair(bf16* to, uint32_t pair) { *reinterpret_cast<uint32_t*>(to) = pair; }
 __device__ inline float half_of(uint32_t pair, int which) { return which == 0 ? low_of(pair) : high_of(pair); }
 
-inline bool are_packed(std::initializer_list<const void*> all) {
-  return std::all_of(all.begin(), all.end(), is_packed);
-}
-
-// ---- sizes -------------------------------------------------------------------------------------
-
-struct AtOnceSizes {
-  int64_t layers, batch, hidden;
-  int64_t depth;    // k of the step's product
-  int64_t width;    // its columns for each unit
-  int64_t carried;  // floats kept for each unit and sentence
-};
-
-// A block has `units` of the hidden units and `tiles` times `rows` sentences.
-struct AtOncePlan {
-  int units = 0, rows = 0, tiles = 0, buffers = 0;
-  Grid grid = {};
-
-  explicit operator bool() const { return units > 0; }
-};
-
-inline AtOncePlan plan_with(const Card& card, const AtOnceSizes& z, int units, int rows) {
-  const int64_t slices = ceil_div(z.hidden, units), all_tiles = ceil_div(z.batch, rows);
-  const int64_t groups = std::min(card.processors / (slices * z.layers), all_tiles);
-  if (groups == 0) return {};
-  const int64_t tiles = ceil_div(all_tiles, groups), columns = z.width * units;
-  const int64_t kept = ceil_div(z.depth, kChunk) * kChunk * columns * int64_t{sizeof(bf16)} +
-                       tiles * std::max(rows * units, 2 * kAtOnceThreads) * z.carried * int64_t{sizeof(float)};
-  for (int buffers = kAtOnceWarps; buffers > 0; buffers /= 2) {
-    const int64_t shared = kept + buffers * rows * columns * int64_t{sizeof(float)};
-    if (shared > card.shared) continue;
-    return {.units = units,
-            .rows = rows,
-            .tiles = static_cast<int>(tiles),
-            .buffers = buffers,
-            .grid = {dim3(to_unsigned(slices), to_unsigned(ceil_div(all_tiles, tiles)), to_unsigned(z.layers)),
-                     dim3(kAtOnceThreads), static_cast<int>(shared)}};
-  }
-  return {};
-}
-
-// Of the ways that fit the one that moves least in a step: between the processors and the cache they share, and inside
-// a processor between its memory and its registers. Both in cycles.
-inline double cycles_of(const AtOncePlan& plan, const AtOnceSizes& z) {
-  constexpr double kSharedBytes = 128, kCacheBytes = 3000;  // a cycle
-  const double rows = plan.rows, columns = static_cast<double>(z.width) * plan.units;
-  const double read = rows * static_cast<double>(z.depth) * sizeof(bf16);
-  const double weights = columns * static_cast<double>(z.depth) * sizeof(bf16);
-  const double sums = 2 * kAtOnceWarps * rows * columns * sizeof(float);
-  const dim3& blocks = plan.grid.blocks;
-  const double count = static_cast<double>(blocks.x) * blocks.y * blocks.z;
-  return plan.tiles * ((read + weights + sums) / kSharedBytes + count * read / kCacheBytes);
-}
-// None where the sizes do not suit.
-inline AtOncePlan plan_of(const Stream& stream, int64_t steps, const AtOnceSizes& z) {
-  const bool large = steps >= at_once_limits.fewest_steps && z.batch >= at_once_limits.fewest_sentences;
-  if (!large || steps < 1 || z.batch < 1 || z.hidden < 1 || z.hidden % kVector != 0) return {};
-  Card card = card_of(stream);
-  if (at_once_limits.most_blocks > 0) card.processors = at_once_limits.most_blocks;
-  if (at_once_limits.most_shared > 0) card.shared = at_once_limits.most_shared;
-  AtOncePlan best;
-  double least = std::numeric_limits<double>::infinity();
-  for (const int units : {32, 16}) {
-    for (const int rows : {32, 16}) {
-      const bool wanted = (at_once_limits.units == 0 || at_once_limits.units == units) &&
-                          (at_once_limits.rows == 0 || at_once_limits.rows == rows);
-      const AtOncePlan plan = wanted ? plan_with(card, z, units, rows) : AtOncePlan();
-      if (!plan || cycles_of(plan, z) >= least) continue;
-      least = cycles_of(plan, z);
-      best = plan;
-    }
-  }
-  return best;
-}
-
-// Calls body with the plan's sizes as integral constants.
-template <class Body> void with_plan(const AtOncePlan& plan, Body&& body) {
-  const auto with_rows = [&](auto units) {
-    if (plan.rows == 32) return body(units, std::integral_constant<int, 32>());
-    body(units, std::integral_constant<int, 16>());
-  };
-  if (plan.units == 32) return with_rows(std::integral_constant<int, 32>());
-  with_rows(std::integral_constant<int, 16>());
-}
-
-// Whether it fits; if so it is launched, with a meeting for each layer and group of sentences.
-template <class X> bool launch_at_once(Stream& stream, void (*kernel)(X), const AtOncePlan& plan, X x) {
-  if (blocks_at_once(stream, kernel, plan.grid) == 0) return false;
-  Scratch scratch(stream);
-  const int64_t counts = int64_t{plan.grid.blocks.y} * plan.grid.blocks.z * Meeting::kApart;
-  x.meetings = scratch.take<unsigned>(counts);
-  // In the stream, so that a graph that holds the kernel begins with it each time.
-  zero(stream.device, reinterpret_cast<std::byte*>(x.meetings), static_cast<size_t>(counts) * sizeof(unsigned));
-  launch_together(stream, kernel, plan.grid, x);
-  ++at_once_limits.launches;
-  return true;
-}
 __device__ inline Meeting own_meeting(unsigned* meetings) {
   return {meetings + (blockIdx.z * gridDim.y + blockIdx.y) * Meeting::kApart, gridDim.x};
 }
@@ -179,29 +72,37 @@ template <int kColumns> __device__ Pairs* weight_at(Pairs* weight, int chunk, in
   return weight + (chunk * (kColumns / 8) + piece) * kWarp + lane;
 }
 
+// How many chunks a block has of those of the whole depth.
+template <int kApart> __device__ int own_chunks(int depth, int rank) {
+  return ((depth + kChunk - 1) / kChunk - rank + kApart - 1) / kApart;
+}
+
 template <int kRows, int kColumns> class AtOnceProduct {
  public:
   static constexpr int kTall = kRows / kPiece, kWide = kColumns / 8;
   static constexpr int kPart = kRows * kColumns / 2;  // twos in the sums of a warp
 
-  // This warp's share of the sums over k: rows [kRows,depth] by the weight. Past the last row the last one is read.
-  __device__ void multiply(const bf16* rows, int there, int depth, Pairs* weight) {
-    constexpr int kAhead = 4;
+  // This warp's share of the sums over k, of which the block has every kApart-th chunk, from `rank` on: rows
+  // [kRows,depth] by the weight. Past the last row the last one is read.
+  template <int kApart = 1>
+  __device__ void multiply(const bf16* rows, int there, int depth, Pairs* weight, int rank = 0) {
+    constexpr int kAhead = kTall * kWide > 24 ? 2 : 4;  // as many as there are registers for
     const int lane = lane_of_thread(), warp = static_cast<int>(threadIdx.x) / kWarp;
-    const int column = lane % 4 * kVector;
+    const int column = rank * kChunk + lane % 4 * kVector;
     const bf16* from[kTall][2];
 #pragma unroll
     for (int i = 0; i < 2 * kTall; ++i) {
       const int row = std::min(i * 8 + lane / 4, there - 1);
       from[i / 2][i % 2] = rows + int64_t{row} * depth + column;
     }
-    const int chunks = (depth + kChunk - 1) / kChunk;
+    const int chunks = own_chunks<kApart>(depth, rank);
     Pairs a[kAhead][kTall][2];
     const auto fetch = [&](Pairs(&to)[kTall][2], int chunk) {
-      const bool inside = chunk * kChunk + column < depth;
+      const int at = chunk * kApart * kChunk;
+      const bool inside = at + column < depth;
 #pragma unroll
       for (int i = 0; i < 2 * kTall; ++i) {
-        to[i / 2][i % 2] = inside ? load_pairs(from[i / 2][i % 2] + chunk * kChunk) : Pairs{};
+        to[i / 2][i % 2] = inside ? load_pairs(from[i / 2][i % 2] + at) : Pairs{};
       }
     };
     clear();
@@ -222,16 +123,12 @@ template <int kRows, int kColumns> class AtOnceProduct {
   // Puts the sums of all warps together, into `buffers` parts that sum() adds up.
   __device__ void gather(Two* parts, int buffers) {
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
-    __syncthreads();  // the last ones have been read
-    for (int half = kAtOnceWarps / 2; half >= buffers; half /= 2) {
-      // The upper half gives to the lower one, as many warps at a time as there are parts.
-      for (int first = 0; first < half; first += buffers) {
-        const int own = warp - first;
-        if (own >= half && own < half + buffers) exchange<false>(parts + (own - half) * kPart);
-        __syncthreads();
-        if (own >= 0 && own < buffers) exchange<true>(parts + own * kPart);
-        __syncthreads();
-      }
+    __syncthreads();                                                      // the last ones have been read
+    for (int last = kAtOnceWarps - buffers; last > 0; last -= buffers) {  // those from here on hand theirs down
+      if (warp >= last && warp < last + buffers) exchange<false>(parts + (warp - last) * kPart);
+      __syncthreads();
+      if (warp >= last - buffers && warp < last) exchange<true>(parts + (warp - last + buffers) * kPart);
+      __syncthreads();
     }
     if (warp < buffers) exchange<false>(parts + warp * kPart);
     __syncthreads();

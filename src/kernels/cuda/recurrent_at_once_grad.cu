@@ -1,7 +1,8 @@
 // The gradient of recurrent_at_once.cu, its steps the other way round. A block has some hidden units, with their
 // columns of the weight, and some sentences. Each step it multiplies these sentences' gradients of all gates, which
 // the step after left behind, with its columns, adds what else its units' states are asked for, takes the cell's
-// gradient, writes that of its units' gates and meets the blocks that have the same sentences.
+// gradient, writes that of its units' gates and meets the blocks that have the same sentences. There are more gates
+// than units, so that reading them is most of the work: blocks of a cluster each read a part and share the sums.
 #include "kernels/cuda/cell_math.h"
 #include "kernels/cuda/recurrent_at_once.h"
 
@@ -21,10 +22,11 @@ struct LayersGrad {
   unsigned* meetings;
 };
 
-template <Cell kCell, int kUnits, int kRows> class BlockGrad {
+template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
   static constexpr int kGates = static_cast<int>(gates_of(kCell)), kSaved = static_cast<int>(saved_of(kCell));
   static constexpr bool kMemory = kCell == Cell::kLstm;
-  using Product = AtOnceProduct<kRows, kUnits>;
+  static constexpr int kColumns = kCluster * kUnits;  // of the cluster
+  using Product = AtOnceProduct<kRows, kColumns>;
   using Own = Share<kUnits, kRows>;
 
  public:
@@ -33,8 +35,9 @@ template <Cell kCell, int kUnits, int kRows> class BlockGrad {
         layer_(x.each[blockIdx.z]),
         steps_{x.steps, layer_.reverse},
         own_{x.batch, x.hidden, x.tiles},
+        rank_(static_cast<int>(blockIdx.x) % kCluster),
         weight_(shared_memory<Pairs>()),
-        parts_(reinterpret_cast<Two*>(weight_at<kUnits>(weight_, (depth() + kChunk - 1) / kChunk, 0, 0))),
+        parts_(reinterpret_cast<Two*>(weight_at<kColumns>(weight_, own_chunks<kCluster>(depth(), 0), 0, 0))),
         carried_(parts_ + x.buffers * Product::kPart),
         meeting_(own_meeting(x.meetings)) {}
 
@@ -53,12 +56,12 @@ template <Cell kCell, int kUnits, int kRows> class BlockGrad {
       if (k > 0 || layer_.dinitial_state != nullptr) meeting_.come();
     }
     if (layer_.dinitial_state != nullptr) finish_states();
-    if constexpr (kMemory) {
-      if (layer_.dinitial_memory == nullptr) return;
+    if (kMemory && layer_.dinitial_memory != nullptr) {
       for_items([&](int tile, int item) {
         add_pair(layer_.dinitial_memory + own_.at(tile, item), carried_memory(tile, item));
       });
     }
+    if constexpr (kCluster > 1) meet_cluster();  // nobody leaves while others read what lies with him
   }
 
  private:
@@ -93,10 +96,11 @@ template <Cell kCell, int kUnits, int kRows> class BlockGrad {
 
   // The weight lies with its columns side by side, and a lane wants eight of one column: eight by eight are turned.
   __device__ void load_weight() {
-    const int chunks = (depth() + kChunk - 1) / kChunk;
-    for (int i = static_cast<int>(threadIdx.x); i < chunks * (kUnits / 8) * 4; i += kAtOnceThreads) {
-      const int quarter = i % 4, piece = i / 4 % (kUnits / 8), chunk = i / 4 / (kUnits / 8);
-      const int k = chunk * kChunk + quarter * kVector, unit = own_.first_unit() + piece * 8;
+    const int chunks = own_chunks<kCluster>(depth(), rank_);
+    for (int i = static_cast<int>(threadIdx.x); i < chunks * (kColumns / 8) * 4; i += kAtOnceThreads) {
+      const int quarter = i % 4, piece = i / 4 % (kColumns / 8), chunk = i / 4 / (kColumns / 8);
+      const int k = (chunk * kCluster + rank_) * kChunk + quarter * kVector;
+      const int unit = own_.first_unit() - rank_ * kUnits + piece * 8;
       const bool inside = k < depth() && unit < x_.hidden;
       Pairs rows[kVector];
 #pragma unroll
@@ -111,7 +115,7 @@ template <Cell kCell, int kUnits, int kRows> class BlockGrad {
           const auto of = [&](int r) { return rows[r].pair[n / 2] >> (n % 2 * 16) & 0xFFFFu; };
           column.pair[p] = of(2 * p) | of(2 * p + 1) << 16;
         }
-        *weight_at<kUnits>(weight_, chunk, piece, n * 4 + quarter) = column;
+        *weight_at<kColumns>(weight_, chunk, piece, n * 4 + quarter) = column;
       }
     }
   }
@@ -120,11 +124,24 @@ template <Cell kCell, int kUnits, int kRows> class BlockGrad {
   __device__ void multiply(int k, int tile) {
     const bf16* gates = layer_.dh_gates + steps_.time(k) * kGates * state_size();
     Product sums;
-    sums.multiply(gates + own_.first_sentence(tile) * depth(), own_.rows_of(tile), depth(), weight_);
+    sums.template multiply<kCluster>(gates + own_.first_sentence(tile) * depth(), own_.rows_of(tile), depth(), weight_,
+                                     rank_);
+    if constexpr (kCluster > 1) {
+      if (tile > 0) meet_cluster();  // the others have read the last ones; before the first tile all blocks have met
+    }
     sums.gather(parts_, x_.buffers);
+    if constexpr (kCluster > 1) meet_cluster();
   }
   __device__ Two product_at(int item) const {
-    return Product::sum(parts_, x_.buffers, own_.row(item), own_.column() / 8, own_.column() % 8);
+    const int column = rank_ * kUnits + own_.column();
+    Two total = {0.0f, 0.0f};
+#pragma unroll
+    for (int rank = 0; rank < kCluster; ++rank) {
+      const Two* parts = kCluster > 1 ? of_peer(parts_, rank) : parts_;
+      const Two sum = Product::sum(parts, x_.buffers, own_.row(item), column / 8, column % 8);
+      total = {total.x + sum.x, total.y + sum.y};
+    }
+    return total;
   }
 
   __device__ void step(int k, int tile) {
@@ -222,14 +239,33 @@ template <Cell kCell, int kUnits, int kRows> class BlockGrad {
   const LayerGrad& layer_;
   Steps steps_;
   Own own_;
+  int rank_;  // in the cluster
   Pairs* weight_;
   Two *parts_, *carried_;
   Meeting meeting_;
 };
 
-template <Cell kCell, int kUnits, int kRows>
+template <Cell kCell, int kUnits, int kRows, int kCluster>
 __global__ __launch_bounds__(kAtOnceThreads, 1) void layers_grad_kernel(const __grid_constant__ LayersGrad x) {
-  BlockGrad<kCell, kUnits, kRows>(x).run();
+  BlockGrad<kCell, kUnits, kRows, kCluster>(x).run();
+}
+
+// False where it does not fit.
+bool launched(Stream& stream, Cell kind, const AtOncePlan& plan, const LayersGrad& x) {
+  bool fits = false;
+  with_cell(kind, [&](auto cell) {
+    with_block(plan, [&](auto units, auto rows) {
+      const auto with_cluster = [&](auto cluster) {
+        fits = launch_at_once(stream, layers_grad_kernel<cell(), units(), rows(), cluster()>, plan, x);
+      };
+      if (plan.cluster == 1) return with_cluster(Number<1>());
+      if constexpr (units() == 32) {
+        if (plan.cluster == 2) return with_cluster(Number<2>());
+        with_cluster(Number<4>());
+      }
+    });
+  });
+  return fits;
 }
 
 bool suits(const RecurrentGradArgs& args, const RecurrentGradArgs& first) {
@@ -247,20 +283,17 @@ bool layers_at_once_grad(Stream& stream, std::span<const RecurrentGradArgs> all)
   const RecurrentGradArgs& first = all.front();
   if (!std::ranges::all_of(all, [&](const RecurrentGradArgs& args) { return suits(args, first); })) return false;
   const int64_t T = first.states.dim(0) - 1, B = first.states.dim(1), H = first.states.dim(2);
-  const AtOncePlan plan = plan_of(stream, T,
-                                  {.layers = static_cast<int64_t>(all.size()),
-                                   .batch = B,
-                                   .hidden = H,
-                                   .depth = gates_of(first.cell) * H,
-                                   .width = 1,
-                                   .carried = first.cell == Cell::kLstm ? 2 : 1});
-  if (!plan) return false;
+  const std::vector<AtOncePlan> plans = plans_of(stream, T,
+                                                 {.layers = static_cast<int64_t>(all.size()),
+                                                  .batch = B,
+                                                  .hidden = H,
+                                                  .depth = gates_of(first.cell) * H,
+                                                  .width = 1,
+                                                  .carried = first.cell == Cell::kLstm ? 2 : 1,
+                                                  .clusters = 4});
+  if (plans.empty()) return false;
 
-  LayersGrad x = {.steps = static_cast<int>(T),
-                  .batch = static_cast<int>(B),
-                  .hidden = static_cast<int>(H),
-                  .tiles = plan.tiles,
-                  .buffers = plan.buffers};
+  LayersGrad x = {.steps = static_cast<int>(T), .batch = static_cast<int>(B), .hidden = static_cast<int>(H)};
   for (size_t i = 0; i < all.size(); ++i) {
     const RecurrentGradArgs& args = all[i];
     const Factor weight = weight_factor(args.weight, DType::kBF16, args.precision);
@@ -279,14 +312,7 @@ bool layers_at_once_grad(Stream& stream, std::span<const RecurrentGradArgs> all)
                  .dinitial_memory = args.dinitial_memory.data<bf16>(),
                  .reverse = args.reverse};
   }
-  bool fits = false;
-  with_cell(first.cell, [&](auto cell) {
-    with_plan(plan, [&](auto units, auto rows) {
-      constexpr auto kKernel = layers_grad_kernel<decltype(cell)::value, decltype(units)::value, decltype(rows)::value>;
-      fits = launch_at_once(stream, kKernel, plan, x);
-    });
-  });
-  return fits;
+  return std::ranges::any_of(plans, [&](const AtOncePlan& plan) { return launched(stream, first.cell, plan, x); });
 }
 
 }  // namespace fovea::cuda

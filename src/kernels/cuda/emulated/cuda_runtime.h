@@ -28,9 +28,10 @@ namespace fovea::cuda::emulated {
 extern dim3 thread_index, block_index, block_size, grid_size;
 
 void run(const dim3& blocks, const dim3& threads, const std::function<void()>& kernel);
-// The same with all blocks alive at once, so that they may wait for one another.
-void run_together(const dim3& blocks, const dim3& threads, const std::function<void()>& kernel);
+// The same with all blocks alive at once, so that they may wait for one another; `cluster` of them along x a cluster.
+void run_together(const dim3& blocks, const dim3& threads, unsigned cluster, const std::function<void()>& kernel);
 void meet_block();
+void meet_cluster();
 void pause();  // lets the others go on, while something they will do is waited for
 // Leaves 8 bytes, waits for the warp, and returns those of all its lanes.
 const uint64_t* meet_warp(uint64_t own);
@@ -40,6 +41,7 @@ struct Words {
 };
 const Words* meet_warp(const Words& own);
 int lane();
+std::byte* shared_memory_of(unsigned rank);  // of a block of the cluster
 std::byte* shared_memory();  // what a block shares beyond the variables of its kernel, full of NaN when it begins
 
 template <class V> V exchanged(V x, int other) {

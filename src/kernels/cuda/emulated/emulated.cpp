@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kStack = 128 << 10;
 
 struct Fibre {
-  enum class Waits : uint8_t { kNo, kForWarp, kForBlock, kDone };
+  enum class Waits : uint8_t { kNo, kForWarp, kForBlock, kForCluster, kDone };
   ucontext_t context = {};  // where it begins
   jmp_buf place = {};       // where it goes on
   bool begun = false;
@@ -47,7 +47,7 @@ std::vector<Warp> warps;
 std::vector<Shared> shared;
 ucontext_t scheduler;
 jmp_buf scheduler_place;
-size_t current = 0, block_count = 0;  // the running thread; threads of a block
+size_t current = 0, block_count = 0, cluster_size = 1;  // the running thread; threads of a block; blocks of a cluster
 bool paused = false;
 const std::function<void()>* body = nullptr;
 
@@ -130,6 +130,9 @@ void run_blocks(const std::vector<dim3>& blocks) {
       }
       release(b, b + block_count, Fibre::Waits::kForBlock);
     }
+    for (size_t b = 0; b < count; b += cluster_size * block_count) {
+      release(b, b + cluster_size * block_count, Fibre::Waits::kForCluster);
+    }
     idle = ran ? 0 : idle + 1;
     fovea::check(idle < kPatience || !left, "cuda: expected all threads to meet, got some that wait for ever");
   }
@@ -156,6 +159,7 @@ std::unique_lock<std::mutex> begin_grid(const dim3& blocks, const dim3& threads,
 }  // namespace
 
 void meet_block() { wait(Fibre::Waits::kForBlock); }
+void meet_cluster() { wait(Fibre::Waits::kForCluster); }
 
 void pause() {
   paused = true;
@@ -185,15 +189,20 @@ const Words* meet_warp(const Words& own) {
 }
 
 std::byte* shared_memory() { return shared[current / block_count].bytes; }
+std::byte* shared_memory_of(unsigned rank) {
+  return shared[current / block_count / cluster_size * cluster_size + rank].bytes;
+}
 
 void run(const dim3& blocks, const dim3& threads, const std::function<void()>& kernel) {
   const auto lock = begin_grid(blocks, threads, kernel);
   for (const dim3& block : all_blocks(blocks)) run_blocks({block});
 }
 
-void run_together(const dim3& blocks, const dim3& threads, const std::function<void()>& kernel) {
+void run_together(const dim3& blocks, const dim3& threads, unsigned cluster, const std::function<void()>& kernel) {
   const auto lock = begin_grid(blocks, threads, kernel);
+  cluster_size = cluster;
   run_blocks(all_blocks(blocks));
+  cluster_size = 1;
 }
 
 }  // namespace emulated
