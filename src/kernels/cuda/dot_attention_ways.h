@@ -9,7 +9,10 @@ namespace fovea::cuda {
 // One query; writes `weights`, too.
 bool attend_one(Stream& stream, const DotAttentionArgs& args);
 
-// On the tensor cores. `weights` are not written.
+// Through cuDNN: long ones without a mask. `weights` are not written, here and below.
+bool attend_by_library(Stream& stream, const DotAttentionArgs& args);
+
+// On the tensor cores.
 bool attend_by_tensor_cores(Stream& stream, const DotAttentionArgs& args);
 bool attend_grad_by_tensor_cores(Stream& stream, const DotAttentionGradArgs& args);
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "kernels/cuda/dot_attention_ways.h"
 #include "kernels/cuda/emulated/cuda_runtime.h"
 #include "kernels/cuda/product.h"
 
@@ -154,5 +155,6 @@ void run(const dim3& blocks, const dim3& threads, const std::function<void()>& k
 }  // namespace emulated
 
 bool multiply_by_library(Stream&, const ProductArgs&) { return false; }
+bool attend_by_library(Stream&, const DotAttentionArgs&) { return false; }
 
 }  // namespace fovea::cuda
