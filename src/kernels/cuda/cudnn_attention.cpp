@@ -1,25 +1,19 @@
-// Long unmasked attention through cuDNN, whose kernels use Hopper's wide products: about twice as fast as ours. It is
-// one operation of cuDNN's backend interface (since 9.13). The library is looked for when it is first wanted; where
-// there is none, or it refuses a shape, attention goes another way. Its backward pass is not used: it is either not
-// the same bits on every run, or writes out all weights.
+// Long unmasked attention through cuDNN, whose kernels use Hopper's wide products. The forward pass is one operation;
+// the backward pass is spelt out in the operations that cuDNN knows as the gradient of attention. It could sum the
+// queries' gradients in any order, or write the scores' gradients out first: we ask for the latter, because the same
+// arguments must give the same bits, and only while there is room.
+#include "kernels/cuda/cudnn.h"
 #include "kernels/cuda/dot_attention_ways.h"
 
-#if __has_include(<cudnn_graph.h>)
-#include <cudnn_graph.h>
-#include <dlfcn.h>
+#if defined(FOVEA_CUDNN)
 
 #include <array>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "kernels/cuda/scratch.h"
 #include "tensor/cuda.h"
 
-#if CUDNN_VERSION >= 91300
-#define FOVEA_CUDNN 1
-#endif
 #endif
 
 namespace fovea::cuda {
@@ -28,197 +22,170 @@ namespace fovea::cuda {
 
 namespace {
 
-constexpr size_t kOldest = 91301;  // earlier ones do not know the operation, or not well
+constexpr int64_t kLong = 512;                        // queries, and keys, from which on it is worth while
+constexpr int64_t kMostWorkspace = int64_t{4} << 30;  // bytes
 
-struct Refused {};  // by cuDNN, which is no error
-
-void require_dnn(cudnnStatus_t status) {
-  if (status != CUDNN_STATUS_SUCCESS) throw Refused();
-}
-
-// cuDNN's functions; null where the library is not installed.
-struct Functions {
-  decltype(&cudnnGetVersion) version = nullptr;
-  decltype(&cudnnCreate) create = nullptr;
-  decltype(&cudnnSetStream) set_stream = nullptr;
-  decltype(&cudnnBackendCreateDescriptor) make = nullptr;
-  decltype(&cudnnBackendDestroyDescriptor) destroy = nullptr;
-  decltype(&cudnnBackendSetAttribute) set = nullptr;
-  decltype(&cudnnBackendGetAttribute) get = nullptr;
-  decltype(&cudnnBackendFinalize) finalize = nullptr;
-  decltype(&cudnnBackendExecute) execute = nullptr;
-
-  Functions() {
-    void* library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return;
-    const auto find = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      return function != nullptr;
-    };
-    complete_ = find(version, "cudnnGetVersion") && find(create, "cudnnCreate") && find(set_stream, "cudnnSetStream") &&
-                find(make, "cudnnBackendCreateDescriptor") && find(destroy, "cudnnBackendDestroyDescriptor") &&
-                find(set, "cudnnBackendSetAttribute") && find(get, "cudnnBackendGetAttribute") &&
-                find(finalize, "cudnnBackendFinalize") && find(execute, "cudnnBackendExecute") && version() >= kOldest;
-  }
-  explicit operator bool() const { return complete_; }
-
- private:
-  bool complete_ = false;
+enum Id : int64_t {
+  kQuery = 1,
+  kKeys,
+  kValues,
+  kOut,
+  kLse,
+  kScale,
+  kOne,
+  kDout,
+  kAlong,
+  kDquery,
+  kDkeys,
+  kDvalues,
+  kFree
 };
-
-const Functions& functions() {
-  static const Functions all;
-  return all;
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(cudnnBackendDescriptorType_t type) { require_dnn(functions().make(type, &handle_)); }
-  ~Descriptor() { static_cast<void>(functions().destroy(handle_)); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  template <class V>
-  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const std::vector<V>& values) {
-    require_dnn(functions().set(handle_, name, type, static_cast<int64_t>(values.size()), values.data()));
-  }
-  template <class V> void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const V& value) {
-    require_dnn(functions().set(handle_, name, type, 1, &value));
-  }
-  void set(cudnnBackendAttributeName_t name, const Descriptor& value) {
-    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, value.handle_);
-  }
-  // How many there are of it: of one, or none.
-  template <class V> int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, V& value) const {
-    int64_t count = 0;
-    require_dnn(functions().get(handle_, name, type, 1, &count, &value));
-    return count;
-  }
-  void finalize() { require_dnn(functions().finalize(handle_)); }
-  cudnnBackendDescriptor_t handle() const { return handle_; }
-
- private:
-  cudnnBackendDescriptor_t handle_ = nullptr;
-};
-enum Id : int64_t { kQuery = 1, kKeys, kValues, kOut, kLse, kScale };
-
-using Four = std::vector<int64_t>;
 
 struct Problem {
   int64_t batch, heads, queries, keys, width;
+  bool grad;
 
-  explicit Problem(const DotAttentionArgs& args)
+  template <class Args>
+  Problem(const Args& args, bool of_grad)
       : batch(args.query.dim(1)),
         heads(args.heads),
         queries(args.query.dim(0)),
         keys(args.keys.dim(0)),
-        width(args.query.dim(2) / args.heads) {}
+        width(args.query.dim(2) / args.heads),
+        grad(of_grad) {}
   auto operator<=>(const Problem&) const = default;
 };
 
-// How cuDNN will compute a problem. It keeps all that it was described with.
-class Plan {
+// Tensors of a problem, told as [B,H,..,..]. What is in no memory gets an id of its own.
+class Tensors {
  public:
-  Plan(cudnnHandle_t handle, const Problem& x) {
-    Descriptor& attention = make(CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR);
-    attention.set(CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, sequence(kQuery, x, x.queries));
-    attention.set(CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, sequence(kKeys, x, x.keys));
-    attention.set(CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, sequence(kValues, x, x.keys));
-    attention.set(CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC, sequence(kOut, x, x.queries));
-    attention.set(
-        CUDNN_ATTR_OPERATION_SDPA_FWD_STATSDESC,
-        tensor(kLse, CUDNN_DATA_FLOAT, {x.batch, x.heads, x.queries, 1}, {x.heads * x.queries, x.queries, 1, 1}));
-    attention.set(CUDNN_ATTR_OPERATION_SDPA_FWD_SCALEDESC,
-                  tensor(kScale, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, true));
-    attention.finalize();
-    Descriptor& graph = make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle);
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, attention);
-    graph.finalize();
-    Descriptor& heuristic = make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
-    heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
-    heuristic.finalize();
+  Tensors(Graph& graph, const Problem& x) : graph_(graph), x_(x) {}
 
-    // What it thinks best comes first.
-    const Descriptor& choice = make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-    cudnnBackendDescriptor_t chosen = choice.handle();
-    if (heuristic.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, chosen) == 0) throw Refused();
-    Descriptor& plan = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle);
-    plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, choice);
-    plan.finalize();
-    plan.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, workspace_);
+  const Descriptor& sequence(Id id, int64_t steps) {  // [steps,B,H*d]
+    return graph_.tensor(id, CUDNN_DATA_BFLOAT16, {x_.batch, x_.heads, steps, x_.width},
+                         {x_.heads * x_.width, x_.width, x_.batch * x_.heads * x_.width, 1});
   }
-
-  void execute(cudnnHandle_t handle, Stream& stream, const DotAttentionArgs& args) const {
-    Scratch scratch(stream);
-    float scale = args.scale;
-    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
-             std::vector<int64_t>{kQuery, kKeys, kValues, kOut, kLse, kScale});
-    pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
-             std::vector<void*>{args.query.raw(), args.keys.raw(), args.values.raw(), args.out.raw(), args.lse.raw(),
-                                &scale});
-    pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR,
-             static_cast<void*>(scratch.take<std::byte>(workspace_)));
-    pack.finalize();
-    require_dnn(functions().set_stream(handle, static_cast<cudaStream_t>(stream.handle)));
-    require_dnn(functions().execute(handle, parts_.back()->handle(), pack.handle()));
+  const Descriptor& turned_sequence(Id id, int64_t steps) {
+    return graph_.tensor(id, CUDNN_DATA_BFLOAT16, {x_.batch, x_.heads, x_.width, steps},
+                         {x_.heads * x_.width, x_.width, 1, x_.batch * x_.heads * x_.width});
+  }
+  const Descriptor& turned_back(int64_t steps) {
+    return graph_.tensor(next_++, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, steps, x_.width},
+                         {x_.heads * x_.width, x_.width, x_.batch * x_.heads * x_.width, 1}, Graph::Place::kNowhere);
+  }
+  const Descriptor& rows(int64_t id, Graph::Place place = Graph::Place::kMemory) {
+    return graph_.tensor(id, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, x_.queries, 1},
+                         {x_.heads * x_.queries, x_.queries, 1, 1}, place);
+  }
+  const Descriptor& rows() { return rows(next_++, Graph::Place::kNowhere); }
+  const Descriptor& products() {  // dout * out
+    return graph_.tensor(next_++, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, x_.queries, x_.width},
+                         {x_.heads * x_.queries * x_.width, x_.queries * x_.width, x_.heads * x_.width, 1},
+                         Graph::Place::kNowhere);
+  }
+  const Descriptor& cells() {
+    return graph_.tensor(next_++, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, x_.queries, x_.keys},
+                         {x_.heads * x_.queries * x_.keys, x_.queries * x_.keys, x_.keys, 1}, Graph::Place::kNowhere);
+  }
+  const Descriptor& turned_cells() {
+    return graph_.tensor(next_++, CUDNN_DATA_BFLOAT16, {x_.batch, x_.heads, x_.keys, x_.queries},
+                         {x_.heads * x_.queries * x_.keys, x_.queries * x_.keys, 1, x_.keys}, Graph::Place::kNowhere);
+  }
+  const Descriptor& number(Id id) {
+    return graph_.tensor(id, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, Graph::Place::kNumber);
   }
 
  private:
-  Descriptor& make(cudnnBackendDescriptorType_t type) {
-    return *parts_.emplace_back(std::make_unique<Descriptor>(type));
-  }
-  const Descriptor& tensor(Id id, cudnnDataType_t type, const Four& sizes, const Four& strides, bool by_value = false) {
-    Descriptor& made = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, int64_t{id});
-    made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type);
-    made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, int64_t{16});
-    made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, sizes);
-    made.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides);
-    made.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, by_value);
-    made.finalize();
-    return made;
-  }
-  const Descriptor& sequence(Id id, const Problem& x, int64_t steps) {  // [steps,B,H*d], told as [B,H,steps,d]
-    return tensor(id, CUDNN_DATA_BFLOAT16, {x.batch, x.heads, steps, x.width},
-                  {x.heads * x.width, x.width, x.batch * x.heads * x.width, 1});
-  }
-
-  std::vector<std::unique_ptr<Descriptor>> parts_;  // the plan itself is the last
-  int64_t workspace_ = 0;
+  Graph& graph_;
+  const Problem& x_;
+  int64_t next_ = kFree;
 };
+
+void describe_forward(Graph& graph, const Problem& x) {
+  Tensors tensors(graph, x);
+  const Descriptor &query = tensors.sequence(kQuery, x.queries), &keys = tensors.sequence(kKeys, x.keys);
+  const Descriptor &values = tensors.sequence(kValues, x.keys), &out = tensors.sequence(kOut, x.queries);
+  const Descriptor &lse = tensors.rows(kLse), &scale = tensors.number(kScale);
+  Descriptor& attention = graph.operation(CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR);
+  attention.set(CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, query);
+  attention.set(CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, keys);
+  attention.set(CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, values);
+  attention.set(CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC, out);
+  attention.set(CUDNN_ATTR_OPERATION_SDPA_FWD_STATSDESC, lse);
+  attention.set(CUDNN_ATTR_OPERATION_SDPA_FWD_SCALEDESC, scale);
+  attention.finalize();
+}
+
+// In the order and with the detours by which cuDNN recognizes it (see dot_attention_grad.cu for the equations).
+void describe_backward(Graph& graph, const Problem& x) {
+  Tensors tensors(graph, x);
+  const Descriptor &query = tensors.sequence(kQuery, x.queries), &keys = tensors.turned_sequence(kKeys, x.keys);
+  const Descriptor &values = tensors.turned_sequence(kValues, x.keys), &out = tensors.sequence(kOut, x.queries);
+  const Descriptor &dout = tensors.sequence(kDout, x.queries), &dquery = tensors.sequence(kDquery, x.queries);
+  const Descriptor &dkeys = tensors.sequence(kDkeys, x.keys), &dvalues = tensors.sequence(kDvalues, x.keys);
+  const Descriptor &lse = tensors.rows(kLse), &along = tensors.rows(kAlong);
+  const Descriptor &scale = tensors.number(kScale), &one = tensors.number(kOne);
+
+  const Descriptor &products = tensors.products(), &sums = tensors.rows();
+  graph.pointwise(CUDNN_POINTWISE_MUL, dout, &out, products);
+  graph.sum(products, sums);
+  graph.pointwise(CUDNN_POINTWISE_MUL, sums, &one, along);
+
+  const Descriptor &raw = tensors.cells(), &scores = tensors.cells(), &logs = tensors.cells();
+  const Descriptor &weights = tensors.cells(), &turned_weights = tensors.turned_cells();
+  graph.multiply(query, keys, raw);
+  graph.pointwise(CUDNN_POINTWISE_MUL, raw, &scale, scores);
+  graph.pointwise(CUDNN_POINTWISE_SUB, scores, &lse, logs);
+  graph.pointwise(CUDNN_POINTWISE_EXP, logs, nullptr, weights);
+  graph.reshape(weights, turned_weights);
+  graph.multiply(turned_weights, dout, dvalues);
+
+  const Descriptor &dweights = tensors.cells(), &less = tensors.cells(), &dscores = tensors.cells();
+  const Descriptor &draw = tensors.cells(), &turned_draw = tensors.turned_cells();
+  graph.multiply(dout, values, dweights);
+  graph.pointwise(CUDNN_POINTWISE_SUB, dweights, &along, less);
+  graph.pointwise(CUDNN_POINTWISE_MUL, less, &weights, dscores);
+  graph.pointwise(CUDNN_POINTWISE_MUL, dscores, &scale, draw);
+  graph.reshape(draw, turned_draw);
+  graph.multiply(turned_draw, query, dkeys);
+  const Descriptor& keys_again = tensors.turned_back(x.keys);
+  graph.reshape(keys, keys_again);
+  graph.multiply(draw, keys_again, dquery);
+}
 
 // cuDNN's things of one device; never destroyed.
 class Library {
  public:
-  Library() {
-    if (functions() && functions().create(&handle_) != CUDNN_STATUS_SUCCESS) handle_ = nullptr;
-  }
+  Library() : handle_(cudnn_handle()) {}
 
-  bool attend(Stream& stream, const DotAttentionArgs& args) {
+  // `bind` says where the tensors are, and may take scratch memory for them.
+  template <class Bind> bool execute(Stream& stream, const Problem& problem, Bind&& bind) {
     const std::lock_guard lock(mutex_);
     if (handle_ == nullptr) return false;
-    const Problem problem(args);
-    const auto [place, fresh] = plans_.try_emplace(problem);
-    std::unique_ptr<Plan>& plan = place->second;  // null: it has none
+    const auto [place, fresh] = graphs_.try_emplace(problem);
+    std::unique_ptr<Graph>& graph = place->second;  // null: refused
     try {
-      if (fresh) plan = std::make_unique<Plan>(handle_, problem);
-      if (plan == nullptr) return false;
-      plan->execute(handle_, stream, args);
+      if (fresh) graph = planned(problem);
+      if (graph == nullptr) return false;
+      graph->execute(handle_, stream, bind());
       return true;
     } catch (const Refused&) {
-      plan = nullptr;
+      graph = nullptr;
       return false;
     }
   }
 
  private:
-  cudnnHandle_t handle_ = nullptr;
+  std::unique_ptr<Graph> planned(const Problem& problem) const {
+    auto graph = std::make_unique<Graph>();
+    problem.grad ? describe_backward(*graph, problem) : describe_forward(*graph, problem);
+    graph->plan(handle_);
+    return graph->workspace() <= kMostWorkspace ? std::move(graph) : nullptr;
+  }
+
+  cudnnHandle_t handle_;
   std::mutex mutex_;
-  std::map<Problem, std::unique_ptr<Plan>> plans_;
+  std::map<Problem, std::unique_ptr<Graph>> graphs_;
 };
 
 Library& library_of(Device device) {
@@ -231,25 +198,64 @@ Library& library_of(Device device) {
   return *made;
 }
 
+bool is_aligned(const Tensor& x) { return reinterpret_cast<uintptr_t>(x.raw()) % 16 == 0; }
+
+template <class Args> bool suits(const Args& args) {
+  const int64_t width = args.query.dim(2) / args.heads;
+  const bool masked = args.mask.lengths || args.mask.bias || args.mask.causal;
+  return args.query.dtype() == DType::kBF16 && !masked && args.dropout == 0.0f && args.query.dim(0) >= kLong &&
+         args.keys.dim(0) >= kLong && args.query.size() > 0 && width == args.values.dim(2) / args.heads &&
+         width % 16 == 0 && width <= 128 && is_aligned(args.query) && is_aligned(args.keys) &&
+         is_aligned(args.values) && is_aligned(args.out);
+}
+
 }  // namespace
 
 bool attend_by_library(Stream& stream, const DotAttentionArgs& args) {
-  constexpr int64_t kLong = 512;
-  const int64_t width = args.query.dim(2) / args.heads;
-  const auto aligned = [](const Tensor& x) { return reinterpret_cast<uintptr_t>(x.raw()) % 16 == 0; };
-  const bool masked = args.mask.lengths || args.mask.bias || args.mask.causal;
-  if (args.query.dtype() != DType::kBF16 || masked || args.dropout > 0.0f || args.query.dim(0) < kLong ||
-      args.keys.dim(0) < kLong || width != args.values.dim(2) / args.heads || width % 16 != 0 || width > 128 ||
-      args.query.size() == 0 || !aligned(args.query) || !aligned(args.keys) || !aligned(args.values) ||
-      !aligned(args.out)) {
+  if (!suits(args)) return false;
+  float scale = args.scale;
+  return library_of(stream.device).execute(stream, Problem(args, false), [&] {
+    return Graph::Bindings{{kQuery, args.query.raw()}, {kKeys, args.keys.raw()}, {kValues, args.values.raw()},
+                           {kOut, args.out.raw()},     {kLse, args.lse.raw()},   {kScale, &scale}};
+  });
+}
+
+bool attend_grad_by_library(Stream& stream, const DotAttentionGradArgs& args) {
+  if (!suits(args) || !is_aligned(args.dout) || !is_aligned(args.dquery) || !is_aligned(args.dkeys) ||
+      !is_aligned(args.dvalues)) {
     return false;
   }
-  return library_of(stream.device).attend(stream, args);
+  Scratch scratch(stream);
+  float scale = args.scale, one = 1.0f;
+  bf16 *dquery = nullptr, *dkeys = nullptr, *dvalues = nullptr;  // it overwrites: added to ours afterwards
+  const bool done = library_of(stream.device).execute(stream, Problem(args, true), [&] {
+    dquery = scratch.take<bf16>(args.query.size());
+    dkeys = scratch.take<bf16>(args.keys.size());
+    dvalues = scratch.take<bf16>(args.values.size());
+    return Graph::Bindings{{kQuery, args.query.raw()},
+                           {kKeys, args.keys.raw()},
+                           {kValues, args.values.raw()},
+                           {kOut, args.out.raw()},
+                           {kLse, args.lse.raw()},
+                           {kScale, &scale},
+                           {kOne, &one},
+                           {kDout, args.dout.raw()},
+                           {kAlong, scratch.take<float>(args.lse.size())},
+                           {kDquery, dquery},
+                           {kDkeys, dkeys},
+                           {kDvalues, dvalues}};
+  });
+  if (!done) return false;
+  if (args.dquery) add_elements(stream, args.dquery.data<bf16>(), dquery, args.query.size());
+  if (args.dkeys) add_elements(stream, args.dkeys.data<bf16>(), dkeys, args.keys.size());
+  if (args.dvalues) add_elements(stream, args.dvalues.data<bf16>(), dvalues, args.values.size());
+  return true;
 }
 
 #else
 
 bool attend_by_library(Stream&, const DotAttentionArgs&) { return false; }
+bool attend_grad_by_library(Stream&, const DotAttentionGradArgs&) { return false; }
 
 #endif
 

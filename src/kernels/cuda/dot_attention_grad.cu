@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(kTileThreads)
 }  // namespace
 
 void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
-  if (attend_grad_by_tensor_cores(stream, args)) return;
+  if (attend_grad_by_library(stream, args) || attend_grad_by_tensor_cores(stream, args)) return;
   with_type_of(args.query, [&]<class T>(T) {
     const DotAttention<T> x(args);
     const T* dout = args.dout.data<T>();

@@ -254,6 +254,10 @@ __global__ void __launch_bounds__(kBlock)
   if (column == 0 && n < rows * queries) along[n % rows * queries + n / rows] = sum;
 }
 
+__global__ void __launch_bounds__(kBlock) add_elements_kernel(Vector* to, const Vector* from, int64_t count) {
+  for (int64_t i = first_element(); i < count; i += element_stride()) to[i] = sum_of(to[i], from[i]);
+}
+
 template <int kWidth, int kWarps, bool kWhole, bool kOnce>
 void launch_grad(Stream& stream, const Attention& x, const Gradients& grads) {
   using Form = Backward<kWidth, kWarps>;
@@ -282,6 +286,12 @@ template <int kWidth> void launch_all(Stream& stream, const Attention& x, Gradie
 }
 
 }  // namespace
+
+void add_elements(Stream& stream, bf16* to, const bf16* from, int64_t count) {
+  const int64_t vectors = count / kVector;
+  launch(stream, add_elements_kernel, elements_grid(vectors), reinterpret_cast<Vector*>(to),
+         reinterpret_cast<const Vector*>(from), vectors);
+}
 
 bool attend_grad_by_tensor_cores(Stream& stream, const DotAttentionGradArgs& args) {
   if (!suits_tensor_cores(args) || !is_aligned(args.dout) || !is_aligned(args.dquery) || !is_aligned(args.dkeys) ||

@@ -156,5 +156,6 @@ void run(const dim3& blocks, const dim3& threads, const std::function<void()>& k
 
 bool multiply_by_library(Stream&, const ProductArgs&) { return false; }
 bool attend_by_library(Stream&, const DotAttentionArgs&) { return false; }
+bool attend_grad_by_library(Stream&, const DotAttentionGradArgs&) { return false; }
 
 }  // namespace fovea::cuda
