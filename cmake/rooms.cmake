@@ -29,6 +29,7 @@ set(host_options
 set(card_options
   --expt-relaxed-constexpr
   -DFMT_USE_CONSTEXPR=1 -DFMT_CONSTEVAL=  # fmt 9 believes that nvcc has no constexpr
+  --diag-suppress=177  # nvcc takes constants of a template that are used in other constants for unused
   -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers
   $<$<BOOL:${FOVEA_WERROR}>:-Werror=all-warnings>)
 target_compile_options(fovea_options INTERFACE

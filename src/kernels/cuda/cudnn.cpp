@@ -70,12 +70,12 @@ int64_t Descriptor::get(cudnnBackendAttributeName_t name, cudnnBackendAttributeT
 }
 void Descriptor::finalize() { require_dnn(functions().finalize(handle_)); }
 
-Descriptor& Graph::make(cudnnBackendDescriptorType_t type) {
+Descriptor& CudnnGraph::make(cudnnBackendDescriptorType_t type) {
   return *parts_.emplace_back(std::make_unique<Descriptor>(type));
 }
 
-const Descriptor& Graph::tensor(int64_t id, cudnnDataType_t type, const Sizes& sizes, const Sizes& strides,
-                                Place place) {
+const Descriptor& CudnnGraph::tensor(int64_t id, cudnnDataType_t type, const Sizes& sizes, const Sizes& strides,
+                                     Place place) {
   Descriptor& made = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id);
   made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type);
@@ -88,13 +88,13 @@ const Descriptor& Graph::tensor(int64_t id, cudnnDataType_t type, const Sizes& s
   return made;
 }
 
-Descriptor& Graph::operation(cudnnBackendDescriptorType_t type) {
+Descriptor& CudnnGraph::operation(cudnnBackendDescriptorType_t type) {
   Descriptor& made = make(type);
   operations_.push_back(made.handle());
   return made;
 }
 
-void Graph::multiply(const Descriptor& a, const Descriptor& b, const Descriptor& c) {
+void CudnnGraph::multiply(const Descriptor& a, const Descriptor& b, const Descriptor& c) {
   Descriptor& how = make(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
   how.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
   how.finalize();
@@ -106,7 +106,7 @@ void Graph::multiply(const Descriptor& a, const Descriptor& b, const Descriptor&
   made.finalize();
 }
 
-void Graph::pointwise(cudnnPointwiseMode_t mode, const Descriptor& x, const Descriptor* b, const Descriptor& y) {
+void CudnnGraph::pointwise(cudnnPointwiseMode_t mode, const Descriptor& x, const Descriptor* b, const Descriptor& y) {
   Descriptor& how = make(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   how.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode);
   how.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
@@ -119,7 +119,7 @@ void Graph::pointwise(cudnnPointwiseMode_t mode, const Descriptor& x, const Desc
   made.finalize();
 }
 
-void Graph::sum(const Descriptor& x, const Descriptor& y) {
+void CudnnGraph::sum(const Descriptor& x, const Descriptor& y) {
   Descriptor& how = make(CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
   how.set(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, CUDNN_REDUCE_TENSOR_ADD);
   how.set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
@@ -131,14 +131,14 @@ void Graph::sum(const Descriptor& x, const Descriptor& y) {
   made.finalize();
 }
 
-void Graph::reshape(const Descriptor& x, const Descriptor& y) {
+void CudnnGraph::reshape(const Descriptor& x, const Descriptor& y) {
   Descriptor& made = operation(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
   made.set(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x);
   made.set(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y);
   made.finalize();
 }
 
-void Graph::plan(cudnnHandle_t handle) {
+void CudnnGraph::plan(cudnnHandle_t handle) {
   Descriptor& graph = make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, operations_);
@@ -158,7 +158,7 @@ void Graph::plan(cudnnHandle_t handle) {
   plan.get(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, workspace_);
 }
 
-void Graph::execute(cudnnHandle_t handle, Stream& stream, const Bindings& bindings) const {
+void CudnnGraph::execute(cudnnHandle_t handle, Stream& stream, const Bindings& bindings) const {
   Scratch scratch(stream);
   std::vector<int64_t> ids;
   std::vector<void*> addresses;

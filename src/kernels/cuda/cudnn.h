@@ -57,7 +57,7 @@ class Descriptor {
 };
 
 // Everything that was described is kept.
-class Graph {
+class CudnnGraph {
  public:
   enum class Place : uint8_t {
     kMemory,

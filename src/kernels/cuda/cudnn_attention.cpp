@@ -59,7 +59,7 @@ struct Problem {
 // Tensors of a problem, told as [B,H,..,..]. What is in no memory gets an id of its own.
 class Tensors {
  public:
-  Tensors(Graph& graph, const Problem& x) : graph_(graph), x_(x) {}
+  Tensors(CudnnGraph& graph, const Problem& x) : graph_(graph), x_(x) {}
 
   const Descriptor& sequence(Id id, int64_t steps) {  // [steps,B,H*d]
     return graph_.tensor(id, CUDNN_DATA_BFLOAT16, {x_.batch, x_.heads, steps, x_.width},
@@ -71,37 +71,40 @@ class Tensors {
   }
   const Descriptor& turned_back(int64_t steps) {
     return graph_.tensor(next_++, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, steps, x_.width},
-                         {x_.heads * x_.width, x_.width, x_.batch * x_.heads * x_.width, 1}, Graph::Place::kNowhere);
+                         {x_.heads * x_.width, x_.width, x_.batch * x_.heads * x_.width, 1},
+                         CudnnGraph::Place::kNowhere);
   }
-  const Descriptor& rows(int64_t id, Graph::Place place = Graph::Place::kMemory) {
+  const Descriptor& rows(int64_t id, CudnnGraph::Place place = CudnnGraph::Place::kMemory) {
     return graph_.tensor(id, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, x_.queries, 1},
                          {x_.heads * x_.queries, x_.queries, 1, 1}, place);
   }
-  const Descriptor& rows() { return rows(next_++, Graph::Place::kNowhere); }
+  const Descriptor& rows() { return rows(next_++, CudnnGraph::Place::kNowhere); }
   const Descriptor& products() {  // dout * out
     return graph_.tensor(next_++, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, x_.queries, x_.width},
                          {x_.heads * x_.queries * x_.width, x_.queries * x_.width, x_.heads * x_.width, 1},
-                         Graph::Place::kNowhere);
+                         CudnnGraph::Place::kNowhere);
   }
   const Descriptor& cells() {
     return graph_.tensor(next_++, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, x_.queries, x_.keys},
-                         {x_.heads * x_.queries * x_.keys, x_.queries * x_.keys, x_.keys, 1}, Graph::Place::kNowhere);
+                         {x_.heads * x_.queries * x_.keys, x_.queries * x_.keys, x_.keys, 1},
+                         CudnnGraph::Place::kNowhere);
   }
   const Descriptor& turned_cells() {
     return graph_.tensor(next_++, CUDNN_DATA_BFLOAT16, {x_.batch, x_.heads, x_.keys, x_.queries},
-                         {x_.heads * x_.queries * x_.keys, x_.queries * x_.keys, 1, x_.keys}, Graph::Place::kNowhere);
+                         {x_.heads * x_.queries * x_.keys, x_.queries * x_.keys, 1, x_.keys},
+                         CudnnGraph::Place::kNowhere);
   }
   const Descriptor& number(Id id) {
-    return graph_.tensor(id, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, Graph::Place::kNumber);
+    return graph_.tensor(id, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, CudnnGraph::Place::kNumber);
   }
 
  private:
-  Graph& graph_;
+  CudnnGraph& graph_;
   const Problem& x_;
   int64_t next_ = kFree;
 };
 
-void describe_forward(Graph& graph, const Problem& x) {
+void describe_forward(CudnnGraph& graph, const Problem& x) {
   Tensors tensors(graph, x);
   const Descriptor &query = tensors.sequence(kQuery, x.queries), &keys = tensors.sequence(kKeys, x.keys);
   const Descriptor &values = tensors.sequence(kValues, x.keys), &out = tensors.sequence(kOut, x.queries);
@@ -117,7 +120,7 @@ void describe_forward(Graph& graph, const Problem& x) {
 }
 
 // In the order and with the detours by which cuDNN recognizes it (see dot_attention_grad.cu for the equations).
-void describe_backward(Graph& graph, const Problem& x) {
+void describe_backward(CudnnGraph& graph, const Problem& x) {
   Tensors tensors(graph, x);
   const Descriptor &query = tensors.sequence(kQuery, x.queries), &keys = tensors.turned_sequence(kKeys, x.keys);
   const Descriptor &values = tensors.turned_sequence(kValues, x.keys), &out = tensors.sequence(kOut, x.queries);
@@ -163,7 +166,7 @@ class Library {
     const std::lock_guard lock(mutex_);
     if (handle_ == nullptr) return false;
     const auto [place, fresh] = graphs_.try_emplace(problem);
-    std::unique_ptr<Graph>& graph = place->second;  // null: refused
+    std::unique_ptr<CudnnGraph>& graph = place->second;  // null: refused
     try {
       if (fresh) graph = planned(problem);
       if (graph == nullptr) return false;
@@ -176,8 +179,8 @@ class Library {
   }
 
  private:
-  std::unique_ptr<Graph> planned(const Problem& problem) const {
-    auto graph = std::make_unique<Graph>();
+  std::unique_ptr<CudnnGraph> planned(const Problem& problem) const {
+    auto graph = std::make_unique<CudnnGraph>();
     problem.grad ? describe_backward(*graph, problem) : describe_forward(*graph, problem);
     graph->plan(handle_);
     return graph->workspace() <= kMostWorkspace ? std::move(graph) : nullptr;
@@ -185,7 +188,7 @@ class Library {
 
   cudnnHandle_t handle_;
   std::mutex mutex_;
-  std::map<Problem, std::unique_ptr<Graph>> graphs_;
+  std::map<Problem, std::unique_ptr<CudnnGraph>> graphs_;
 };
 
 Library& library_of(Device device) {
@@ -215,8 +218,8 @@ bool attend_by_library(Stream& stream, const DotAttentionArgs& args) {
   if (!suits(args)) return false;
   float scale = args.scale;
   return library_of(stream.device).execute(stream, Problem(args, false), [&] {
-    return Graph::Bindings{{kQuery, args.query.raw()}, {kKeys, args.keys.raw()}, {kValues, args.values.raw()},
-                           {kOut, args.out.raw()},     {kLse, args.lse.raw()},   {kScale, &scale}};
+    return CudnnGraph::Bindings{{kQuery, args.query.raw()}, {kKeys, args.keys.raw()}, {kValues, args.values.raw()},
+                                {kOut, args.out.raw()},     {kLse, args.lse.raw()},   {kScale, &scale}};
   });
 }
 
@@ -227,25 +230,29 @@ bool attend_grad_by_library(Stream& stream, const DotAttentionGradArgs& args) {
   }
   Scratch scratch(stream);
   float scale = args.scale, one = 1.0f;
-  bf16 *dquery = nullptr, *dkeys = nullptr, *dvalues = nullptr;  // it overwrites: added to ours afterwards
+  // It overwrites: where that is not wanted, it writes elsewhere and is added to ours afterwards.
+  bf16 *dquery = nullptr, *dkeys = nullptr, *dvalues = nullptr;
+  const auto place = [&](const Tensor& ours, int64_t count) {
+    return ours && !args.accumulate ? ours.data<bf16>() : scratch.take<bf16>(count);
+  };
   const bool done = library_of(stream.device).execute(stream, Problem(args, true), [&] {
-    dquery = scratch.take<bf16>(args.query.size());
-    dkeys = scratch.take<bf16>(args.keys.size());
-    dvalues = scratch.take<bf16>(args.values.size());
-    return Graph::Bindings{{kQuery, args.query.raw()},
-                           {kKeys, args.keys.raw()},
-                           {kValues, args.values.raw()},
-                           {kOut, args.out.raw()},
-                           {kLse, args.lse.raw()},
-                           {kScale, &scale},
-                           {kOne, &one},
-                           {kDout, args.dout.raw()},
-                           {kAlong, scratch.take<float>(args.lse.size())},
-                           {kDquery, dquery},
-                           {kDkeys, dkeys},
-                           {kDvalues, dvalues}};
+    dquery = place(args.dquery, args.query.size());
+    dkeys = place(args.dkeys, args.keys.size());
+    dvalues = place(args.dvalues, args.values.size());
+    return CudnnGraph::Bindings{{kQuery, args.query.raw()},
+                                {kKeys, args.keys.raw()},
+                                {kValues, args.values.raw()},
+                                {kOut, args.out.raw()},
+                                {kLse, args.lse.raw()},
+                                {kScale, &scale},
+                                {kOne, &one},
+                                {kDout, args.dout.raw()},
+                                {kAlong, scratch.take<float>(args.lse.size())},
+                                {kDquery, dquery},
+                                {kDkeys, dkeys},
+                                {kDvalues, dvalues}};
   });
-  if (!done) return false;
+  if (!done || !args.accumulate) return done;
   if (args.dquery) add_elements(stream, args.dquery.data<bf16>(), dquery, args.query.size());
   if (args.dkeys) add_elements(stream, args.dkeys.data<bf16>(), dkeys, args.keys.size());
   if (args.dvalues) add_elements(stream, args.dvalues.data<bf16>(), dvalues, args.values.size());
