@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tensor/arena.h"
+#include "kernels/cuda/recurrent.h"
 
 namespace bench {
 
@@ -64,6 +66,9 @@ int main(int argc, char** argv) {
     fmt::print("no card here: nothing to measure\n");
     return 0;
   }
+  // To see what whole layers in one kernel are worth.
+  if (std::getenv("FOVEA_STEP_BY_STEP") != nullptr) fovea::cuda::at_once_limits.fewest_steps = 1 << 20;
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const bench::PeerFigures peers(options.peers);
   std::vector<bench::Table> tables;
   for (const auto part : {bench::cuda_training, bench::cuda_attention, bench::cuda_generation}) {
