@@ -1,7 +1,6 @@
 // Recurrent cells for loops written by hand, and whole-sequence layers in one direction. What the steps
 // leave behind lies time-major, so the recurrent weight's gradient is one product per sequence.
-#include <memory>
-#include <optional>
+#include <new>
 
 #include "ops/check.h"
 #include "ops/ops.h"
@@ -166,20 +165,27 @@ std::pair<Unrolled, Unrolled> recurrent_both(const Var& x_gates, const Recurrent
   both.beside = &second.args;
   const Device d = x_gates.device();
   kernels(d).recurrent(stream(d), both);
-  const auto left = std::make_shared<std::optional<RecurrentGradArgs>>();
+  // In the tape's memory, where nothing is destroyed: tensors of the pass own nothing.
+  struct Left {
+    Tensor dy, dmemory;
+    bool there = false;
+  };
+  Tape* tape = Tape::current();
+  Left* left = tape != nullptr ? new (tape->keep(sizeof(Left))) Left() : nullptr;
   const Unrolled a = record(first, [first, second, left, d](const Tensor& dy, const Tensor& dmemory) {
+    if (!left->there) return first.back(dy, dmemory);
     RecurrentGradArgs gradients = first.gradient(dy, dmemory);
-    if (*left) gradients.beside = &**left;
+    const RecurrentGradArgs others = second.gradient(left->dy, left->dmemory);
+    gradients.beside = &others;
     kernels(d).recurrent_grad(stream(d), gradients);
     first.finish(gradients);
-    if (*left) second.finish(**left);
-    left->reset();
+    second.finish(others);
   });
   const Gradient* of_first = a.states.gradient();
   const Unrolled b = record(second, [second, left, of_first](const Tensor& dy, const Tensor& dmemory) {
     if (of_first == nullptr || !of_first->present()) return second.back(dy, dmemory);
-    *left = second.gradient(dy, dmemory);
-    for (const Tensor& x : {(*left)->dstates, (*left)->dfinal_memory}) {
+    *left = {dy, dmemory, true};
+    for (const Tensor& x : {dy, dmemory}) {
       if (x) Tape::current()->hold(x);
     }
   });
