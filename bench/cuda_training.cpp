@@ -22,6 +22,8 @@ struct Work {
   std::string name;
   ModelConfig model;
   int64_t words, batch, length;
+  bool measured = true;  // or only checked
+  bool uneven = false;   // sentences of all lengths
 };
 
 ModelConfig bahdanau(int64_t embedding, int64_t hidden) {
@@ -47,6 +49,12 @@ ModelConfig luong(int64_t depth, bool feeds) {
   return c;
 }
 
+// Both directions, and heads wider than what is read from.
+ModelConfig two_way(ModelConfig c) {
+  c.bidirectional = true;
+  return c;
+}
+
 ModelConfig transformer(int64_t layers, int64_t depth, int64_t heads) {
   ModelConfig c;
   c.architecture = "transformer";
@@ -67,6 +75,7 @@ std::vector<Work> all_work() {
           {"bahdanau gru E256 H512", bahdanau(256, 512), kWords, 128, 30},
           {"luong lstm2x512 feed", luong(512, true), kWords, 128, 30},
           {"luong lstm2x512 nofeed", luong(512, false), kWords, 128, 30},
+          {"luong two-way", two_way(luong(512, true)), kWords, 128, 30, false},
           {"transformer 3+3 d256", transformer(3, 256, 4), kWords, 256, 32},
           {"transformer base 6+6 d512", transformer(6, 512, 8), kWords, 256, 32}};
 }
@@ -78,6 +87,15 @@ Tensor random_words(const Work& work, uint64_t seed, Device device) {
     word = static_cast<int32_t>(kEnd + 1 + random.below(static_cast<uint32_t>(work.words - kEnd - 1)));
   }
   return from_host(words, {work.length, work.batch}, device);
+}
+
+Tensor lengths_of(const Work& work, Device device) {
+  Random random(4);
+  std::vector<int32_t> lengths(static_cast<size_t>(work.batch), static_cast<int32_t>(work.length));
+  for (int32_t& length : lengths) {
+    if (work.uneven) length = static_cast<int32_t>(1 + random.below(static_cast<uint64_t>(work.length)));
+  }
+  return from_host(lengths, {work.batch}, device);
 }
 
 class Training {
@@ -92,8 +110,7 @@ class Training {
         source_(random_words(work, 1, device)),
         before_(random_words(work, 2, device)),
         after_(random_words(work, 3, device)),
-        lengths_(from_host(std::vector<int32_t>(static_cast<size_t>(work.batch), static_cast<int32_t>(work.length)),
-                           {work.batch}, device)),
+        lengths_(lengths_of(work, device)),
         loss_(zeros({1}, DType::kF32, device)) {
     parameters_.allocate(1);
     optimiser_ = std::make_unique<Optimiser>(parameters_, OptimiserOptions{.clip_norm = 1.0f});
@@ -160,6 +177,7 @@ void check(const Work& work) {
   ModelConfig& c = small.model;
   c.embedding = c.hidden = 64;
   c.attention.depth = c.architecture == "bahdanau" ? 64 : 0;
+  small.uneven = true;
   c.feed_forward = 96;
   c.dropout = c.attention.dropout = c.self_attention.dropout = 0;
   Training exact(small, Precision::kF32, Device::reference());
@@ -175,6 +193,18 @@ void check(const Work& work) {
                precision == Precision::kF32 ? "f32" : "bf16", share, off);
     if (!(share < most) || !(off < most)) wrong(work.name + " trains wrongly");
   }
+}
+
+// At its own size, where other kernels are at work than in a small one: bf16 against f32.
+void check_large(const Work& work) {
+  Work uneven = work;
+  uneven.uneven = true;
+  uneven.model.dropout = uneven.model.attention.dropout = uneven.model.self_attention.dropout = 0;
+  Training wide(uneven, Precision::kF32, kCard), narrow(uneven, Precision::kBF16, kCard);
+  const double off = std::abs(wide.gradients() - narrow.gradients());
+  const double share = distance(to_host<float>(narrow.parameters().grads()), to_host<float>(wide.parameters().grads()));
+  fmt::print("{}: in bf16 gradients {:.1e} off those in f32, loss {:.1e}\n", work.name, share, off);
+  if (!(share < 0.2) || !(off < 0.02)) wrong(work.name + " trains wrongly in bf16");
 }
 
 void check_repeats(const Work& work) {
@@ -214,6 +244,8 @@ Tables cuda_training(const Options& options, const PeerFigures& peers) {
   for (const Work& work : all_work()) {
     if (("train " + work.name).find(options.filter) == std::string::npos) continue;
     check(work);
+    check_large(work);
+    if (!work.measured) continue;
     check_repeats(work);
     {
       Training training(work, Precision::kBF16, kCard);

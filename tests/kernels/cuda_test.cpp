@@ -527,6 +527,13 @@ TEST_F(Cuda, DotAttentionInLargeTiles) {
   for (const int64_t width : {32, 64, 128}) expect_right_in_bf16({44, 3, 65, 70, width}, form);
 }
 
+// So long that a library may do it.
+TEST_F(Cuda, DotAttentionOfLongSequences) {
+  for (const int64_t width : {64, 128}) {
+    expect_right_in_bf16({1, 2, 514, 520, width}, {.weights = false});
+  }
+}
+
 // Far from zero weights are nearly all or nothing, and in bf16 no more can be asked of the gradients than that they
 // are right in between.
 TEST_F(Cuda, DotAttentionOfLargeScores) {

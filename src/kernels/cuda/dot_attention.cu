@@ -110,7 +110,7 @@ void write_weights(Stream& stream, const DotAttentionArgs& args) {
 
 void dot_attention(Stream& stream, const DotAttentionArgs& args) {
   if (attend_by_steps(stream, args) || attend_one(stream, args) || attend_by_products(stream, args)) return;
-  if (!attend_by_tensor_cores(stream, args)) attend_by_hand(stream, args);
+  if (!attend_by_library(stream, args) && !attend_by_tensor_cores(stream, args)) attend_by_hand(stream, args);
   if (args.weights) write_weights(stream, args);
 }
 

@@ -140,6 +140,7 @@ __global__ void __launch_bounds__(kTileThreads)
 
 void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
   if (attend_grad_by_steps(stream, args) || attend_grad_by_products(stream, args)) return;
+  if (attend_grad_by_library(stream, args)) return;
   clear_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
   if (attend_grad_by_tensor_cores(stream, args)) return;
   with_type_of(args.query, [&]<class T>(T) {

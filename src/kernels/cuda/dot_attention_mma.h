@@ -98,7 +98,7 @@ __device__ void write_piece(const bf16* tile, const Head<bf16>& x, int first, in
 template <int kWidth, int kPieces, int kCount>
 __device__ void add_row_products(float (&sums)[kPieces][kCount][4], const bf16* own, const bf16* other) {
   constexpr int kStride = stride_of<kWidth>;
-#pragma unroll
+#pragma unroll 2
   for (int k = 0; k < kWidth; k += kPiece) {
     uint32_t left[kPieces][4];
 #pragma unroll

@@ -102,11 +102,12 @@ template <int kWidth> struct QueryGradient {
   }
 };
 
-template <int kWidth, int kWarps> struct Backward {
+template <int kWidth, int kWarps, bool kOnce = false> struct Backward {
   static constexpr int kThreads = kWarps * kWarp, kKeys = kWarps * kPiece, kStride = stride_of<kWidth>;
   static constexpr int kTile = kKeys * kStride, kCells = kKeys * stride_of<kKeys>;
   static constexpr int kShared = (4 * kTile + 2 * kCells) * int{sizeof(bf16)};
-  static constexpr int kBlocks = (kWidth > 64 || kWarps > 2 ? 256 : 512) / kThreads;  // of a processor
+  static constexpr int kTogether = kWidth > 64 || kWarps > 2 ? 256 : kOnce ? 512 : 384;  // threads of a processor
+  static constexpr int kBlocks = kTogether / kThreads;
 };
 
 // Says which rows will be added to later.
@@ -119,7 +120,7 @@ template <int kRows, int kThreads> __device__ void fetch_rows_ahead(const Head<b
 
 // kWhole: the tile has all keys. kOnce: it has all queries, too, and no sum is carried on.
 template <int kWidth, int kWarps, bool kWhole, bool kOnce>
-__global__ void __launch_bounds__(kWarps* kWarp, (Backward<kWidth, kWarps>::kBlocks))
+__global__ void __launch_bounds__(kWarps* kWarp, (Backward<kWidth, kWarps, kOnce>::kBlocks))
     attend_grad_kernel(const __grid_constant__ Attention x, const __grid_constant__ Gradients grads) {
   using Form = Backward<kWidth, kWarps>;
   constexpr int kKeys = Form::kKeys, kStride = Form::kStride, kOwn = kPiece * kStride;
@@ -207,6 +208,7 @@ __global__ void __launch_bounds__(4 * kWarp)
   const Head<const bf16> keys = x.head_of(x.keys, row, x.count, x.key_width);
   const Head<const bf16> values = x.head_of(x.values, row, x.count, x.key_width);
   const int end = static_cast<int>(x.keys_seen(row, block_first + kKeys)), queries = static_cast<int>(x.queries);
+  if (end == 0) return;
   bf16 *own_query = query_tile + warp * kOwn, *own_dout = dout_tile + warp * kOwn;
   ask_for_rows<kWidth, kPiece, kWarp>(own_query, x.head_of(x.query, row, x.queries, x.key_width), first, queries, lane);
   ask_for_rows<kWidth, kPiece, kWarp>(own_dout, x.head_of(grads.dout, row, x.queries, x.key_width), first, queries,
@@ -255,6 +257,10 @@ __global__ void __launch_bounds__(kBlock)
   if (column == 0 && n < rows * queries) along[n % rows * queries + n / rows] = sum;
 }
 
+__global__ void __launch_bounds__(kBlock) add_elements_kernel(Vector* to, const Vector* from, int64_t count) {
+  for (int64_t i = first_element(); i < count; i += element_stride()) to[i] = sum_of(to[i], from[i]);
+}
+
 template <int kWidth, int kWarps, bool kWhole, bool kOnce>
 void launch_grad(Stream& stream, const Attention& x, const Gradients& grads) {
   using Form = Backward<kWidth, kWarps>;
@@ -283,6 +289,12 @@ template <int kWidth> void launch_all(Stream& stream, const Attention& x, Gradie
 }
 
 }  // namespace
+
+void add_elements(Stream& stream, bf16* to, const bf16* from, int64_t count) {
+  const int64_t vectors = count / kVector;
+  launch(stream, add_elements_kernel, elements_grid(vectors), reinterpret_cast<Vector*>(to),
+         reinterpret_cast<const Vector*>(from), vectors);
+}
 
 bool attend_grad_by_tensor_cores(Stream& stream, const DotAttentionGradArgs& args) {
   if (!suits_tensor_cores(args) || !is_aligned(args.dout) || !is_aligned(args.dquery) || !is_aligned(args.dkeys) ||

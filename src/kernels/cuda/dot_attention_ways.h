@@ -17,8 +17,15 @@ bool attend_grad_by_products(Stream& stream, const DotAttentionGradArgs& args);
 // One query; writes `weights`, too.
 bool attend_one(Stream& stream, const DotAttentionArgs& args);
 
-// On the tensor cores. `weights` are not written.
+// Through cuDNN: long ones without a mask. `weights` are not written, here and below.
+bool attend_by_library(Stream& stream, const DotAttentionArgs& args);
+bool attend_grad_by_library(Stream& stream, const DotAttentionGradArgs& args);
+
+// On the tensor cores.
 bool attend_by_tensor_cores(Stream& stream, const DotAttentionArgs& args);
 bool attend_grad_by_tensor_cores(Stream& stream, const DotAttentionGradArgs& args);
+
+// to += from, of a multiple of eight elements that lie at multiples of 16 bytes.
+void add_elements(Stream& stream, bf16* to, const bf16* from, int64_t count);
 
 }  // namespace fovea::cuda

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "kernels/cuda/dot_attention_ways.h"
 #include "kernels/cuda/emulated/cuda_runtime.h"
 #include "kernels/cuda/product.h"
 
@@ -208,5 +209,7 @@ void run_together(const dim3& blocks, const dim3& threads, unsigned cluster, con
 }  // namespace emulated
 
 bool multiply_by_library(Stream&, const ProductArgs&) { return false; }
+bool attend_by_library(Stream&, const DotAttentionArgs&) { return false; }
+bool attend_grad_by_library(Stream&, const DotAttentionGradArgs&) { return false; }
 
 }  // namespace fovea::cuda
