@@ -18,7 +18,7 @@ struct Layer {
 struct Layers {
   Layer each[kMostLayers];
   int steps, batch, hidden, tiles, buffers;
-  unsigned* meetings;  // one for each layer and group of sentences
+  unsigned* meetings;  // one for each layer and tile of sentences
 };
 
 template <Cell kCell, int kUnits, int kRows> class Block {
@@ -35,8 +35,7 @@ template <Cell kCell, int kUnits, int kRows> class Block {
         steps_{x.steps, layer_.reverse},
         own_{x.batch, x.hidden, x.tiles},
         weight_(shared_memory<Pairs>()),
-        parts_(reinterpret_cast<Two*>(weight_at<kColumns>(weight_, (x.hidden + kChunk - 1) / kChunk, 0, 0))),
-        meeting_(own_meeting(x.meetings)) {}
+        parts_(reinterpret_cast<Two*>(weight_at<kColumns>(weight_, (x.hidden + kChunk - 1) / kChunk, 0, 0))) {}
 
   __device__ void run() {
     load_weight();
@@ -44,14 +43,13 @@ template <Cell kCell, int kUnits, int kRows> class Block {
     begin();
     __syncthreads();
     for (int k = 0; k < x_.steps; ++k) {
-      for (int tile = 0; tile < x_.tiles; ++tile) step(k, tile);
-      if (k + 1 < x_.steps) meeting_.come();
+      for (int tile = 0; tile < x_.tiles && own_.rows_of(tile) > 0; ++tile) step(k, tile);
     }
   }
 
  private:
-  struct Item {  // of what a step reads for a pair of units
-    uint32_t in[kGates], state, memory;
+  struct Item {  // of what a step reads for a pair of units, and then of what it leaves behind
+    uint32_t in[kGates], state, memory, saved[kSaved + 1];
     bool there, within;  // there is such a sentence; it has not ended
   };
 
@@ -94,18 +92,21 @@ template <Cell kCell, int kUnits, int kRows> class Block {
     Item items[Own::kItems];
 #pragma unroll
     for (int i = 0; i < Own::kItems; ++i) items[i] = read(t, tile, i);  // while the others are waited for
-    if (k > 0 && tile == 0) meeting_.wait(static_cast<unsigned>(k));
-    const int there = own_.rows_of(tile);
-    const bool product = (k > 0 || layer_.initial_state != nullptr) && there > 0;
+    const Meeting meeting = own_meeting(x_.meetings, x_.tiles, tile);
+    if (k > 0) meeting.wait(static_cast<unsigned>(k));
+    const bool product = k > 0 || layer_.initial_state != nullptr;
     if (product) {
       // Other blocks have not been waited for at the first step: what they copy is read where it comes from.
       const bf16* states = k > 0 ? layer_.states + steps_.before(t) * state_size() : layer_.initial_state;
       Product sums;
-      sums.multiply(states + own_.first_sentence(tile) * x_.hidden, there, x_.hidden, weight_);
+      sums.multiply(states + own_.first_sentence(tile) * x_.hidden, own_.rows_of(tile), x_.hidden, weight_);
       sums.gather(parts_, x_.buffers);
     }
 #pragma unroll
     for (int i = 0; i < Own::kItems; ++i) finish(t, tile, i, items[i], product);
+    if (k + 1 < x_.steps) meeting.come();
+#pragma unroll
+    for (int i = 0; i < Own::kItems; ++i) keep(t, tile, i, items[i]);  // what nobody waits for
   }
 
   __device__ Item read(int64_t t, int tile, int item) const {
@@ -121,14 +122,10 @@ template <Cell kCell, int kUnits, int kRows> class Block {
     return x;
   }
 
-  __device__ void finish(int64_t t, int tile, int item, const Item& x, bool product) {
+  __device__ void finish(int64_t t, int tile, int item, Item& x, bool product) {
     if (!x.there) return;
     const int64_t at = steps_.after(t) * state_size() + own_.at(tile, item);
-    if (!x.within) {
-      store_pair(layer_.states + at, x.state);
-      if constexpr (kMemory) store_pair(layer_.memories + at, x.memory);
-      return;
-    }
+    if (!x.within) return store_pair(layer_.states + at, x.state);
     const int row = own_.row(item), column = own_.column();
     Two own[kGates];
 #pragma unroll
@@ -148,11 +145,18 @@ template <Cell kCell, int kUnits, int kRows> class Block {
       y[e] = step_values<kCell>(in, mine, half_of(x.state, e), kMemory ? half_of(x.memory, e) : 0.0f);
     }
     store_pair(layer_.states + at, pack(y[0].state, y[1].state));
-    if constexpr (kMemory) store_pair(layer_.memories + at, pack(y[0].memory, y[1].memory));
-    if (kSaved == 0 || layer_.saved == nullptr) return;
+    if constexpr (kMemory) x.memory = pack(y[0].memory, y[1].memory);
+#pragma unroll
+    for (int s = 0; s < kSaved; ++s) x.saved[s] = pack(y[0].saved[s], y[1].saved[s]);
+  }
+
+  __device__ void keep(int64_t t, int tile, int item, const Item& x) {
+    if (!x.there) return;
+    if constexpr (kMemory) store_pair(layer_.memories + steps_.after(t) * state_size() + own_.at(tile, item), x.memory);
+    if (kSaved == 0 || layer_.saved == nullptr || !x.within) return;
     bf16* saved = layer_.saved + t * kSaved * state_size() + own_.at(tile, item, kSaved);
 #pragma unroll
-    for (int s = 0; s < kSaved; ++s) store_pair(saved + s * x_.hidden, pack(y[0].saved[s], y[1].saved[s]));
+    for (int s = 0; s < kSaved; ++s) store_pair(saved + s * x_.hidden, x.saved[s]);
   }
 
   const Layers& x_;
@@ -161,7 +165,6 @@ template <Cell kCell, int kUnits, int kRows> class Block {
   Own own_;
   Pairs* weight_;
   Two* parts_;
-  Meeting meeting_;
   float bias_[kGates][2];
 };
 

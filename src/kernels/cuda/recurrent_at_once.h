@@ -29,8 +29,11 @@ __device__ inline uint32_t load_pair(const bf16* from) { return *reinterpret_cas
 __device__ inline void store_pair(bf16* to, uint32_t pair) { *reinterpret_cast<uint32_t*>(to) = pair; }
 __device__ inline float half_of(uint32_t pair, int which) { return which == 0 ? low_of(pair) : high_of(pair); }
 
-__device__ inline Meeting own_meeting(unsigned* meetings) {
-  return {meetings + (blockIdx.z * gridDim.y + blockIdx.y) * Meeting::kApart, gridDim.x};
+// Where the blocks meet that have the same sentences: those of one tile, so that while the others' part of it is on its
+// way a block may go on with the next.
+__device__ inline Meeting own_meeting(unsigned* meetings, int tiles, int tile) {
+  const auto index = (blockIdx.z * gridDim.y + blockIdx.y) * static_cast<unsigned>(tiles) + static_cast<unsigned>(tile);
+  return {meetings + index * Meeting::kApart, gridDim.x};
 }
 
 // ---- units -------------------------------------------------------------------------------------

@@ -38,8 +38,7 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
         rank_(static_cast<int>(blockIdx.x) % kCluster),
         weight_(shared_memory<Pairs>()),
         parts_(reinterpret_cast<Two*>(weight_at<kColumns>(weight_, own_chunks<kCluster>(depth(), 0), 0, 0))),
-        carried_(parts_ + x.buffers * Product::kPart),
-        meeting_(own_meeting(x.meetings)) {}
+        carried_(parts_ + x.buffers * Product::kPart) {}
 
   __device__ void run() {
     load_weight();
@@ -52,8 +51,7 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
       }
     });
     for (int k = x_.steps - 1; k >= 0; --k) {
-      for (int tile = 0; tile < x_.tiles; ++tile) step(k, tile);
-      if (k > 0 || layer_.dinitial_state != nullptr) meeting_.come();
+      for (int tile = 0; tile < x_.tiles && own_.rows_of(tile) > 0; ++tile) step(k, tile);
     }
     if (layer_.dinitial_state != nullptr) finish_states();
     if (kMemory && layer_.dinitial_memory != nullptr) {
@@ -66,9 +64,10 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
 
  private:
   struct Item {  // of what a step reads for a pair of units
-    uint32_t saved[kSaved + 1], dx[kGates], dstate;
-    uint32_t past[2];    // tanh: the new state; gru: the old one; lstm: the old memory and the new one
-    bool there, within;  // there is such a sentence; it has not ended
+    uint32_t saved[kSaved + 1], dstate;
+    uint32_t dx[kGates];  // and then what it makes of it
+    uint32_t past[2];     // tanh: the new state; gru: the old one; lstm: the old memory and the new one
+    bool there, within;   // there is such a sentence; it has not ended
   };
 
   __device__ static Two two_of(uint32_t pair) { return {low_of(pair), high_of(pair)}; }
@@ -127,7 +126,7 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
     sums.template multiply<kCluster>(gates + own_.first_sentence(tile) * depth(), own_.rows_of(tile), depth(), weight_,
                                      rank_);
     if constexpr (kCluster > 1) {
-      if (tile > 0) meet_cluster();  // the others have read the last ones; before the first tile all blocks have met
+      if (x_.tiles > 1) meet_cluster();  // the others have read the last ones; of a single tile all blocks have met
     }
     sums.gather(parts_, x_.buffers);
     if constexpr (kCluster > 1) meet_cluster();
@@ -150,9 +149,12 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
 #pragma unroll
     for (int i = 0; i < Own::kItems; ++i) items[i] = read(t, tile, i);  // while the others are waited for
     const int after = x_.steps - 1 - k;
-    if (after > 0 && tile == 0) meeting_.wait(static_cast<unsigned>(after));
-    const bool product = after > 0 && own_.rows_of(tile) > 0;
-    if (product) multiply(k + 1, tile);
+    const Meeting meeting = own_meeting(x_.meetings, x_.tiles, tile);
+    const bool product = after > 0;
+    if (product) {
+      meeting.wait(static_cast<unsigned>(after));
+      multiply(k + 1, tile);
+    }
 #pragma unroll
     for (int i = 0; i < Own::kItems; ++i) {
       if (!items[i].there) continue;
@@ -160,6 +162,15 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
       const float dnew[2] = {low_of(items[i].dstate) + carried.x + from_weight.x,
                              high_of(items[i].dstate) + carried.y + from_weight.y};
       finish(t, tile, i, items[i], dnew);
+    }
+    if (k > 0 || layer_.dinitial_state != nullptr) meeting.come();
+    if (layer_.dx_gates == nullptr) return;
+#pragma unroll
+    for (int i = 0; i < Own::kItems; ++i) {  // what nobody waits for
+      if (!items[i].there || !items[i].within) continue;
+      bf16* dx = layer_.dx_gates + t * kGates * state_size() + own_.at(tile, i, kGates);
+#pragma unroll
+      for (int g = 0; g < kGates; ++g) store_pair(dx + g * x_.hidden, items[i].dx[g]);
     }
   }
 
@@ -187,9 +198,8 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
     return x;
   }
 
-  __device__ void finish(int64_t t, int tile, int item, const Item& x, const float (&dnew)[2]) {
-    const int64_t at = t * kGates * state_size() + own_.at(tile, item, kGates);
-    bf16* dh = layer_.dh_gates + at;
+  __device__ void finish(int64_t t, int tile, int item, Item& x, const float (&dnew)[2]) {
+    bf16* dh = layer_.dh_gates + t * kGates * state_size() + own_.at(tile, item, kGates);
     if (!x.within) {  // the state went through as it was
 #pragma unroll
       for (int g = 0; g < kGates; ++g) store_pair(dh + g * x_.hidden, 0);
@@ -214,18 +224,15 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
 #pragma unroll
     for (int g = 0; g < kGates; ++g) {
       store_pair(dh + g * x_.hidden, pack(d[0].dh[g], d[1].dh[g]));
-      if (layer_.dx_gates == nullptr) continue;
-      const float low = low_of(x.dx[g]) + d[0].dx[g], high = high_of(x.dx[g]) + d[1].dx[g];
-      store_pair(layer_.dx_gates + at + g * x_.hidden, pack(low, high));
+      x.dx[g] = pack(low_of(x.dx[g]) + d[0].dx[g], high_of(x.dx[g]) + d[1].dx[g]);
     }
     carried_state(tile, item) = {d[0].dstate, d[1].dstate};
     if constexpr (kMemory) carried_memory(tile, item) = {d[0].dmemory, d[1].dmemory};
   }
 
   __device__ void finish_states() {
-    meeting_.wait(static_cast<unsigned>(x_.steps));
-    for (int tile = 0; tile < x_.tiles; ++tile) {
-      if (own_.rows_of(tile) <= 0) continue;
+    for (int tile = 0; tile < x_.tiles && own_.rows_of(tile) > 0; ++tile) {
+      own_meeting(x_.meetings, x_.tiles, tile).wait(static_cast<unsigned>(x_.steps));
       multiply(0, tile);
       for (int i = 0; i < Own::kItems; ++i) {
         if (!own_.has(tile, i)) continue;
@@ -242,7 +249,6 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
   int rank_;  // in the cluster
   Pairs* weight_;
   Two *parts_, *carried_;
-  Meeting meeting_;
 };
 
 template <Cell kCell, int kUnits, int kRows, int kCluster>

@@ -111,14 +111,14 @@ template <class Body> void with_block(const AtOncePlan& plan, Body&& body) {
   with_rows(Number<16>());
 }
 
-// Whether it fits; if so it is launched, with a meeting for each layer and group of sentences.
+// Whether it fits; if so it is launched, with a meeting for each layer and tile of sentences.
 template <class X> bool launch_at_once(Stream& stream, void (*kernel)(X), const AtOncePlan& plan, X x) {
   const Clusters clusters = {.size = plan.cluster};
   const dim3& blocks = plan.grid.blocks;
   const int64_t count = int64_t{blocks.x} * blocks.y * blocks.z;
   if (blocks_at_once(stream, kernel, plan.grid, clusters) < count) return false;
   Scratch scratch(stream);
-  const int64_t counts = int64_t{blocks.y} * blocks.z * Meeting::kApart;
+  const int64_t counts = int64_t{blocks.y} * blocks.z * plan.tiles * Meeting::kApart;
   x.tiles = plan.tiles;
   x.buffers = plan.buffers;
   x.meetings = scratch.take<unsigned>(counts);

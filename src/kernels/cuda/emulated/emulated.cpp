@@ -164,7 +164,7 @@ void meet_cluster() { wait(Fibre::Waits::kForCluster); }
 
 void pause() {
   paused = true;
-  swapcontext(&fibres[current]->context, &scheduler);
+  wait(Fibre::Waits::kNo);
 }
 
 int lane() { return static_cast<int>(current % block_count % 32); }
