@@ -24,9 +24,9 @@ template <int kWidth> struct Queries {
   RowMask masks[2];
   float largest[2] = {-kInfinity, -kInfinity}, total[2] = {};  // total: the lane's part of it
 
-  __device__ void begin(const Attention& x, int64_t row, int first) {
+  __device__ void begin(const Attention& x, const Which& which, int first) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) masks[half] = RowMask(x, row, first + row_of_lane() + 8 * half);
+    for (int half = 0; half < 2; ++half) masks[half] = RowMask(x, which, first + row_of_lane() + 8 * half);
   }
 
   // Scores become weights; what was summed so far is brought to the new largest score.
@@ -88,11 +88,12 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Forward<kWidth, kWarps, kPiece
   bf16 *key_tile = query_tile + Form::kRows * Form::kStride, *value_tile = key_tile + kKeys * Form::kStride;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, queries = static_cast<int>(x.queries);
   const int block_first = static_cast<int>(blockIdx.y) * Form::kRows, first = block_first + warp * Form::kOwn;
-  const int64_t row = blockIdx.x;
+  const Which which(x);
+  const int64_t row = which.row;
   bf16* own_tile = query_tile + warp * Form::kOwn * Form::kStride;
   const Head<const bf16> keys = x.head_of(x.keys, row, x.count, x.key_width);
   const Head<const bf16> values = x.head_of(x.values, row, x.count, x.key_width);
-  const int end = static_cast<int>(x.keys_seen(row, block_first + Form::kRows));
+  const int end = keys_seen(x, which, block_first + Form::kRows);
   const auto ask = [&](bf16* tile, const Head<const bf16>& from, int begin) {
     ask_for_rows<kWidth, kKeys, Form::kThreads>(tile, from, begin, end, thread);
     end_of_copies();
@@ -105,7 +106,7 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Forward<kWidth, kWarps, kPiece
   const Dropout dropout(x);
   Queries<kWidth> pieces[kPieces];
 #pragma unroll
-  for (int m = 0; m < kPieces; ++m) pieces[m].begin(x, row, first + m * kPiece);
+  for (int m = 0; m < kPieces; ++m) pieces[m].begin(x, which, first + m * kPiece);
   float result[kPieces][kWidth / 8][4] = {};
   copies_arrived<1>();
   __syncthreads();

@@ -24,18 +24,38 @@ template <class V, class Op> __device__ V over_quad(V x, Op op) {
   return op(x, from_lane(x, 2));
 }
 
+// The head a block has: `row` of B*H. Divided in 32 bits, which is much quicker.
+struct Which {
+  int64_t row, sentence, head;
+
+  explicit __device__ Which(const Attention& x)
+      : row(blockIdx.x),
+        sentence(blockIdx.x / static_cast<unsigned>(x.heads)),
+        head(blockIdx.x % static_cast<unsigned>(x.heads)) {}
+};
+
+// The keys that any query below t_end sees lie below this.
+__device__ inline int keys_seen(const Attention& x, const Which& which, int t_end) {
+  return static_cast<int>(x.mask.end(which.sentence, (t_end < x.queries ? t_end : x.queries) - 1));
+}
+
 // ---- tiles -------------------------------------------------------------------------------------
 
 // Asks for rows [first, first + kRows) of a head, by kThreads threads of which this is one; zeros from `end` on.
 template <int kWidth, int kRows, int kThreads>
 __device__ void ask_for_rows(bf16* tile, const Head<const bf16>& x, int first, int end, int thread) {
-  constexpr int kChunks = kWidth / kVector;
-  static_assert(kRows * kChunks % kThreads == 0);
+  constexpr int kChunks = kWidth / kVector, kStep = kThreads / kChunks;  // rows that are asked for at a time
+  static_assert(kThreads % kChunks == 0 && kRows % kStep == 0);
+  const int column = thread % kChunks * kVector;
+  const bool has_column = column < x.width;
+  first += thread / kChunks;
+  tile += thread / kChunks * stride_of<kWidth> + column;
+  const bf16* from = x.at(first, column);
 #pragma unroll 4
-  for (int i = 0; i < kRows * kChunks / kThreads; ++i) {
-    const int which = i * kThreads + thread, r = which / kChunks, column = which % kChunks * kVector;
-    const bool inside = first + r < end && column < x.width;
-    copy_later(tile + r * stride_of<kWidth> + column, inside ? x.at(first + r, column) : x.data, inside);
+  for (int i = 0; i < kRows / kStep; ++i) {
+    const bool inside = has_column && first + i * kStep < end;
+    copy_later(tile + i * kStep * stride_of<kWidth>, inside ? from : x.data, inside);
+    from += kStep * x.stride;
   }
 }
 
@@ -140,19 +160,11 @@ struct RowMask {
   const float* bias = nullptr;  // added to their scores
 
   RowMask() = default;
-  __device__ RowMask(const Attention& x, int64_t row, int t) {
+  __device__ RowMask(const Attention& x, const Which& which, int t) {
     if (t >= x.queries) return;
-    const int64_t b = row / x.heads;
-    end = static_cast<int>(x.mask.end(b, t));
-    if (x.mask.bias != nullptr) {
-      bias = x.mask.bias + b * x.mask.bias_batch + row % x.heads * x.mask.bias_heads + t * x.mask.bias_queries;
-    }
-  }
-  // Of score s of the row.
-  __device__ float operator()(float score, int s) const {
-    if (s >= end) return -kInfinity;
-    if (bias == nullptr) return score;
-    return bias[s] == -kInfinity ? -kInfinity : score + kLog2E * bias[s];
+    end = static_cast<int>(x.mask.end(which.sentence, t));
+    if (x.mask.bias == nullptr) return;
+    bias = x.mask.bias + which.sentence * x.mask.bias_batch + which.head * x.mask.bias_heads + t * x.mask.bias_queries;
   }
 };
 
@@ -162,16 +174,22 @@ __device__ void mask_scores(float (&scores)[kCount][4], const RowMask (&masks)[2
   const int own = begin + 2 * lane_of_quad();
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const RowMask& mask = masks[half];
-    if (mask.bias == nullptr && begin + 8 * kCount <= mask.end) {
+    const int end = masks[half].end;
+    const float* bias = masks[half].bias;
 #pragma unroll
-      for (int i = 0; i < 2 * kCount; ++i) scores[i / 2][2 * half + i % 2] *= scale;
-    } else {
+    for (int i = 0; i < 2 * kCount; ++i) scores[i / 2][2 * half + i % 2] *= scale;
+    if (begin + 8 * kCount > end) {
 #pragma unroll
       for (int i = 0; i < 2 * kCount; ++i) {
-        float& score = scores[i / 2][2 * half + i % 2];
-        score = mask(score * scale, own + i / 2 * 8 + i % 2);
+        if (own + i / 2 * 8 + i % 2 >= end) scores[i / 2][2 * half + i % 2] = -kInfinity;
       }
+    }
+    if (bias == nullptr) continue;
+#pragma unroll
+    for (int i = 0; i < 2 * kCount; ++i) {
+      const int s = own + i / 2 * 8 + i % 2;
+      float& score = scores[i / 2][2 * half + i % 2];
+      if (s < end) score = bias[s] == -kInfinity ? -kInfinity : score + kLog2E * bias[s];
     }
   }
 }

@@ -22,17 +22,18 @@ template <int kKeys> struct Cells {
 
   // `query` and `dout`: the warp's rows of those tiles. kWhole: the row's keys are all in the tile.
   template <int kWidth, bool kWhole>
-  __device__ void find(const Attention& x, const Dropout& dropout, const float* along, int64_t row, int first,
+  __device__ void find(const Attention& x, const Dropout& dropout, const float* along, const Which& which, int first,
                        int begin, const bf16* query, const bf16* keys, const bf16* dout, const bf16* values) {
     float scores[1][kKeys / 8][4] = {}, dweights[1][kKeys / 8][4] = {};
     add_row_products<kWidth>(scores, query, keys);
     add_row_products<kWidth>(dweights, dout, values);
+    const int64_t row = which.row;
     RowMask masks[2];
     float log_sum[2], sum[2] = {};
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int t = first + row_of_lane() + 8 * half;
-      masks[half] = RowMask(x, row, t);
+      masks[half] = RowMask(x, which, t);
       log_sum[half] = t < x.queries ? x.lse[row * x.queries + t] * kLog2E : 0.0f;
       if (log_sum[half] == -kInfinity) log_sum[half] = 0.0f;  // sees nothing: its scores are all -inf
       if (!kWhole && t < x.queries) sum[half] = along[row * x.queries + t];
@@ -122,15 +123,16 @@ template <int kRows, int kThreads> __device__ void fetch_rows_ahead(const Head<b
 template <int kWidth, int kWarps, bool kWhole, bool kOnce>
 __global__ void __launch_bounds__(kWarps* kWarp, (Backward<kWidth, kWarps, kOnce>::kBlocks))
     attend_grad_kernel(const __grid_constant__ Attention x, const __grid_constant__ Gradients grads) {
-  using Form = Backward<kWidth, kWarps>;
+  using Form = Backward<kWidth, kWarps, kOnce>;
   constexpr int kKeys = Form::kKeys, kStride = Form::kStride, kOwn = kPiece * kStride;
   bf16* key_tile = shared_memory<bf16>();
   bf16 *value_tile = key_tile + Form::kTile, *query_tile = value_tile + Form::kTile;
   bf16 *dout_tile = query_tile + Form::kTile, *weights = dout_tile + Form::kTile, *dscores = weights + Form::kCells;
   const int warp = static_cast<int>(threadIdx.x) / kWarp, lane = lane_of_thread();
-  const int64_t row = blockIdx.x;
+  const Which which(x);
+  const int64_t row = which.row;
   const int first = static_cast<int>(blockIdx.y) * kKeys, own_key = first + warp * kPiece;
-  const int end = static_cast<int>(x.keys_seen(row, x.queries)), queries = static_cast<int>(x.queries);
+  const int end = keys_seen(x, which, static_cast<int>(x.queries)), queries = static_cast<int>(x.queries);
   if (first >= end) return;  // no query sees any of them
   const Head<const bf16> query = x.head_of(x.query, row, x.queries, x.key_width);
   const Head<const bf16> dout = x.head_of(grads.dout, row, x.queries, x.key_width);
@@ -144,7 +146,7 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Backward<kWidth, kWarps, kOnce
   const Dropout dropout(x);
   float key_sums[1][kWidth / 8][4] = {}, value_sums[1][kWidth / 8][4] = {};
   for (int begin = 0; begin < (kOnce ? 1 : queries); begin += kKeys) {
-    if (!kOnce && first >= x.keys_seen(row, begin + kKeys)) continue;
+    if (!kOnce && first >= keys_seen(x, which, begin + kKeys)) continue;
     const int own_query = begin + warp * kPiece;
     ask_for_rows<kWidth, kPiece, kWarp>(query_tile + warp * kOwn, query, own_query, queries, lane);
     ask_for_rows<kWidth, kPiece, kWarp>(dout_tile + warp * kOwn, dout, own_query, queries, lane);
@@ -157,7 +159,7 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Backward<kWidth, kWarps, kOnce
     QueryGradient<kWidth> query_gradient;
     if (own_query < queries) {
       Cells<kKeys> cells;
-      cells.template find<kWidth, kWhole>(x, dropout, grads.along, row, own_query, first, query_tile + warp * kOwn,
+      cells.template find<kWidth, kWhole>(x, dropout, grads.along, which, own_query, first, query_tile + warp * kOwn,
                                           key_tile, dout_tile + warp * kOwn, value_tile);
       put_cells<kKeys>(weights + warp * kPiece * stride_of<kKeys>, cells.weights);
       put_cells<kKeys>(dscores + warp * kPiece * stride_of<kKeys>, cells.dscores);
@@ -203,11 +205,12 @@ __global__ void __launch_bounds__(4 * kWarp)
   bf16 *value_tile = key_tile + Form::kTile, *query_tile = value_tile + Form::kTile;
   bf16* dout_tile = query_tile + Form::kTile;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = lane_of_thread();
-  const int64_t row = blockIdx.x;
+  const Which which(x);
+  const int64_t row = which.row;
   const int block_first = static_cast<int>(blockIdx.y) * kKeys, first = block_first + warp * kPiece;
   const Head<const bf16> keys = x.head_of(x.keys, row, x.count, x.key_width);
   const Head<const bf16> values = x.head_of(x.values, row, x.count, x.key_width);
-  const int end = static_cast<int>(x.keys_seen(row, block_first + kKeys)), queries = static_cast<int>(x.queries);
+  const int end = keys_seen(x, which, block_first + kKeys), queries = static_cast<int>(x.queries);
   if (end == 0) return;
   bf16 *own_query = query_tile + warp * kOwn, *own_dout = dout_tile + warp * kOwn;
   ask_for_rows<kWidth, kPiece, kWarp>(own_query, x.head_of(x.query, row, x.queries, x.key_width), first, queries, lane);
@@ -224,7 +227,7 @@ __global__ void __launch_bounds__(4 * kWarp)
     copies_arrived<0>();
     __syncthreads();
     Cells<kKeys> cells;
-    cells.template find<kWidth, false>(x, dropout, grads.along, row, first, begin, own_query, key_tile, own_dout,
+    cells.template find<kWidth, false>(x, dropout, grads.along, which, first, begin, own_query, key_tile, own_dout,
                                        value_tile);
 #pragma unroll
     for (int k = 0; k < kKeys / kPiece; ++k) {
@@ -263,7 +266,7 @@ __global__ void __launch_bounds__(kBlock) add_elements_kernel(Vector* to, const 
 
 template <int kWidth, int kWarps, bool kWhole, bool kOnce>
 void launch_grad(Stream& stream, const Attention& x, const Gradients& grads) {
-  using Form = Backward<kWidth, kWarps>;
+  using Form = Backward<kWidth, kWarps, kOnce>;
   const Grid grid = {dim3(to_unsigned(x.rows()), to_unsigned(ceil_div(x.count, Form::kKeys))), dim3(Form::kThreads),
                      Form::kShared};
   launch(stream, attend_grad_kernel<kWidth, kWarps, kWhole, kOnce>, grid, x, grads);
