@@ -244,7 +244,7 @@ Tables cuda_training(const Options& options, const PeerFigures& peers) {
   for (const Work& work : all_work()) {
     if (("train " + work.name).find(options.filter) == std::string::npos) continue;
     check(work);
-    check_large(work);
+    if (!options.quick) check_large(work);
     if (!work.measured) continue;
     check_repeats(work);
     {

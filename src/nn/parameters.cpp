@@ -46,6 +46,9 @@ void initialise(const Tensor& value, Initialiser initialiser, Random& random) {
       if (initialiser.kind == Kind::kUniform || initialiser.kind == Kind::kGlorot) element = random.uniform(-1.0, 1.0);
       if (initialiser.kind == Kind::kNormal || orthogonal) element = random.normal();
     }
+    for (int64_t i = begin; initialiser.kind == Kind::kForgetGate && i < end; ++i) {
+      x[static_cast<size_t>(i - begin)] = i / (count / 4) == 1 ? 1.0 : 0.0;
+    }
     if (orthogonal) orthonormalise(x, columns);
     for (double& element : x) element *= scale;
     const Tensor to = flat.slice(begin, end);

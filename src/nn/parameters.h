@@ -13,7 +13,7 @@ namespace fovea {
 
 // How a parameter begins. `fan_in` and `fan_out` of a matrix [out,in] are its columns and rows.
 struct Initialiser {
-  enum class Kind { kConstant, kUniform, kNormal, kGlorot, kOrthogonal };
+  enum class Kind { kConstant, kUniform, kNormal, kGlorot, kOrthogonal, kForgetGate };
   Kind kind = Kind::kConstant;
   double scale = 0.0;
 
@@ -23,6 +23,8 @@ struct Initialiser {
   static Initialiser glorot(double gain = 1.0) { return {Kind::kGlorot, gain}; }  // Glorot & Bengio 2010
   // Square blocks of orthonormal rows, for recurrent weights [G*H,H] (Saxe et al. 2014).
   static Initialiser orthogonal(double gain = 1.0) { return {Kind::kOrthogonal, gain}; }
+  // The bias of an LSTM's gates i, f, g, o: 1 for f, so that memories last from the beginning (Gers et al. 2000).
+  static Initialiser forget_gate() { return {Kind::kForgetGate, 1.0}; }
 };
 
 class Parameter {

@@ -7,7 +7,8 @@ RecurrentCell::RecurrentCell(Parameters& parameters, const std::string& name, Ce
       hidden_(hidden),
       input_(parameters, name + ".input", in, gates_of(cell) * hidden),
       weight_(&parameters.add(name + ".state.weight", {gates_of(cell) * hidden, hidden}, Initialiser::orthogonal())),
-      bias_(&parameters.add(name + ".state.bias", {gates_of(cell) * hidden}, Initialiser::constant(0.0))) {}
+      bias_(&parameters.add(name + ".state.bias", {gates_of(cell) * hidden},
+                            cell == Cell::kLstm ? Initialiser::forget_gate() : Initialiser::constant(0.0))) {}
 
 State RecurrentCell::step(const Var& x_gates, const State& before) const {
   return cell(cell_, x_gates, linear(before.state, *weight_, *bias_), before);

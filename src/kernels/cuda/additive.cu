@@ -144,7 +144,8 @@ __global__ void query_grad_kernel(const __grid_constant__ Additive<T> x, const T
   const bool inside = column < x.width;
   Point query[kQueries];
   bool far = false;
-  float sums[kQueries] = {}, total = 0.0f, dv = 0.0f;  // of dscore r (1 - r), of dscore, and of dscore r
+  float sums[kQueries] = {}, dv = 0.0f;  // of dscore r (1 - r), and of dscore r
+  float total = 0.0f;                    // of the dscore this thread has brought
 #pragma unroll
   for (int j = 0; j < kQueries; ++j) {
     query[j] = point<T>(inside && first + j < x.queries ? load(x.query + x.at(first + j, row) + column) : 0.0f);
@@ -157,7 +158,9 @@ __global__ void query_grad_kernel(const __grid_constant__ Additive<T> x, const T
     for (int e = static_cast<int>(threadIdx.x); e < kQueries * kOthers; e += kThreads) {
       const int j = e / kOthers, s = e % kOthers;
       const bool there = s < some && first + j < x.queries;
-      d[j][s] = there ? load(dscore + x.cell(row, first + j, begin + s)) : 0.0f;
+      const float g = there ? load(dscore + x.cell(row, first + j, begin + s)) : 0.0f;
+      d[j][s] = g;
+      total += g;
     }
     __syncthreads();
     for (int s = 0; inside && s < some; ++s) {
@@ -168,7 +171,6 @@ __global__ void query_grad_kernel(const __grid_constant__ Additive<T> x, const T
         const float g = d[j][s], inner = g * fmaf(-r, r, r);
         sums[j] += inner;
         of_key += inner;
-        total += g;
         dv += g * r;
       };
       if (far || key.far) {
@@ -181,6 +183,12 @@ __global__ void query_grad_kernel(const __grid_constant__ Additive<T> x, const T
       if (kWithKeys && dkeys != nullptr) add(dkeys + place, 4.0f * v * of_key);
     }
   }
+  __shared__ float totals[kThreads / kWarp];
+  total = over_warp(total, Sum());
+  if (threadIdx.x % kWarp == 0) totals[threadIdx.x / kWarp] = total;
+  __syncthreads();
+  total = totals[0];
+  for (int w = 1; w < kThreads / kWarp; ++w) total += totals[w];
   if (!inside) return;
   if (dv_parts != nullptr) {
     const int64_t b = row / x.heads, part = b * gridDim.y + blockIdx.y;
