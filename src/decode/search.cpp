@@ -104,7 +104,9 @@ class BatchSearch {
   }
 
   static void show(Beam& sentence, SearchWatcher& watcher) {
-    if (watcher.wants_steps(sentence.row())) watcher.step(sentence.row(), sentence.last_step());
+    if (watcher.wants_steps(sentence.row())) {
+      for (const SearchStep& step : sentence.new_steps()) watcher.step(sentence.row(), step);
+    }
     if (!watcher.goes_on(sentence.row())) sentence.stop();
   }
 

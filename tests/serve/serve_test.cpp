@@ -212,12 +212,40 @@ TEST_F(Serve, StreamsTokensAndWhatTheyLookAt) {
       }
     }
   }
-  // With a beam, what was said may be revised; the end is the best.
-  const Json beam{{"text", "a b c d e"}, {"stream", true}, {"beam", 4}, {"max_length", 9}};
-  const std::vector<Event> events = events_of(server->post("/v1/translate", beam).body);
-  EXPECT_EQ(events.back().name, "done");
   // Refused before anything is streamed.
   EXPECT_EQ(server->post("/v1/translate", Json{{"text", {"a", "b"}}, {"stream", true}}).status, 400);
+}
+
+// With a beam another hypothesis may become the best. What was said of the old one after they part is taken back, and
+// what is left in the end is the answer; no token is sent twice without that.
+TEST_F(Serve, RevisesWhatItSaidWhenABeamChangesItsMind) {
+  int64_t revised = 0;
+  for (const char* text : {"a b c d e", "f e d c b a", "b b a", "c a f e", "d"}) {
+    const Json request{{"text", text}, {"stream", true}, {"beam", 6}, {"min_length", 4}, {"max_length", 12}};
+    const std::vector<Event> events = events_of(server->post("/v1/translate", request).body);
+    ASSERT_EQ(events.back().name, "done");
+    std::vector<Json> said;
+    for (const Event& event : events) {
+      const Json& data = event.data;
+      if (event.name == "revise") {
+        ++revised;
+        ASSERT_LT(data["step"].get<size_t>(), said.size());
+        said.resize(data["step"].get<size_t>());
+        EXPECT_EQ(data["end"], said.empty() ? Json(0) : said.back()["end"]);
+      } else if (event.name == "token") {
+        ASSERT_EQ(data["step"], said.size());
+        said.push_back(data);
+      }
+    }
+    std::string words;
+    for (const Json& token : said) {
+      if (token.value("mark", false)) continue;
+      EXPECT_EQ(token["begin"], words.empty() ? 0 : words.size() + 1);
+      words += (words.empty() ? "" : " ") + token["text"].get<std::string>();
+    }
+    EXPECT_EQ(words, events.back().data["translations"][0]["text"]);
+  }
+  EXPECT_GT(revised, 0);
 }
 
 TEST_F(Serve, AnswersWhatIf) {
@@ -458,6 +486,9 @@ TEST_F(Serve, KeysAndOrigins) {
   EXPECT_EQ(guarded.get("/health").status, 200);
   EXPECT_EQ(guarded.get("/v1/models").status, 401);
   EXPECT_EQ(guarded.get("/metrics").status, 401);
+  // LibreTranslate's clients ask for these without a key, to learn that there is one.
+  EXPECT_EQ(guarded.get("/languages").status, 200);
+  EXPECT_EQ(guarded.get("/frontend/settings").json()["keyRequired"], true);
   EXPECT_EQ(guarded.post("/v1/translate", body).status, 401);
   EXPECT_EQ(guarded.post("/v1/translate", body, {{"Authorization", "Bearer secre"}}).status, 401);
   EXPECT_EQ(guarded.post("/v1/translate", body, {{"Authorization", "Bearer secret"}}).status, 200);
