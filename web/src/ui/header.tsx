@@ -1,12 +1,14 @@
 // The name, the model and the language.
 import { kLanguages, language, t, type Language } from '../i18n'
-import { modelInfo, modelName, models } from '../state/answers'
+import { modelInfo, modelName, models, opened } from '../state/answers'
 import { setModel, setText, state } from '../state/store'
 import { Menu } from './field'
+import { OpenButton } from './open_file'
 
 function pickModel(name: string): void {
   const before = modelInfo.peek()
   const text = state.text.peek()
+  opened.value = null
   setModel(name)
   // A sentence that was one model's example says nothing to another.
   const after = models.peek().find((m) => m.name === name)
@@ -22,6 +24,7 @@ export function Header() {
         Fovea <span class="tagline">{t('tagline')}</span>
       </h1>
       <div class="fields">
+        <OpenButton />
         <Menu label={t('model')} value={modelName.value} options={models.value.map((m) => [m.name, m.name] as const)} onPick={pickModel} />
         <Menu
           label={t('language')}

@@ -115,7 +115,7 @@ export function TreePanel() {
     return (
       <p>
         {t('tree.none')}{' '}
-        <button type="button" onClick={() => set({ beam: 4, nbest: 3 })}>
+        <button type="button" onClick={() => set({ beam: 4, nbest: 3, sample: false })}>
           {t('tree.beam')}
         </button>
       </p>
