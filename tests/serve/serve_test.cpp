@@ -504,7 +504,11 @@ TEST_F(Serve, BadFlagsAreNamed) {
   expect_failure({"serve", "-m", folder->file("nowhere")}, 1, "expected a model folder");
   EXPECT_EQ(fovea_command({"serve"}).status, 2);
   EXPECT_EQ(fovea_command({"serve", "-m", model(), "--port", "99999"}).status, 2);
-  expect_failure({"serve", "-m", model(), "--port", std::to_string(server->port())}, 1, "cannot listen");
+  expect_failure({"serve", "-m", model(), "--port", std::to_string(server->port())}, 1,
+                 "cannot listen on 127.0.0.1 port " + std::to_string(server->port()) + ": Address already in use");
+  expect_failure({"serve", "-m", model(), "--host", "192.0.2.1"}, 1, "Cannot assign requested address");
+  expect_failure({"serve", "-m", model(), "--host", "no.such.host.invalid"}, 1, "no such address");
+  expect_failure({"serve", "-m", folder->file("")}, 1, "expected a model folder");
 }
 
 }  // namespace

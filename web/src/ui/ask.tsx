@@ -44,6 +44,9 @@ function Source() {
   )
 }
 
+// A logarithm, with a minus that is one, and without one before nothing.
+const logText = (value: number): string => value.toFixed(2).replace('-', '−').replace('−0.00', '0.00')
+
 function Candidates() {
   const answer = first.value
   if (!answer || answer.candidates.length < 2) return null
@@ -51,7 +54,7 @@ function Candidates() {
     <div class="candidates" role="group" aria-label={t('candidate')}>
       {answer.candidates.map((c, i) => (
         <button type="button" aria-pressed={state.rank.value === i + 1} onClick={() => set({ rank: i + 1, row: -1 })}>
-          <span class="faint">{i + 1}</span> <bdi lang="">{c.text}</bdi> <span class="faint">{c.score.toFixed(2)}</span>
+          <span class="faint">{i + 1}</span> <bdi lang="">{c.text}</bdi> <span class="faint">{logText(c.score)}</span>
         </button>
       ))}
     </div>
@@ -69,9 +72,7 @@ function Output() {
       <p class="name">
         <span id="output-name">{t('output')}</span>
         <span class="faint status">
-          {logp !== undefined && t('logp', { value: logp.toFixed(2).replace('-', '−').replace('−0.00', '0.00') })}
-          {logp !== undefined && ', '}
-          {status}
+          {[logp === undefined ? '' : t('logp', { value: logText(logp) }), status].filter(Boolean).join(t('comma'))}
         </span>
       </p>
       <output class={answer?.live ? 'live' : ''} for="source" dir="auto" lang="">

@@ -24,7 +24,6 @@ export function Header() {
         Fovea <span class="tagline">{t('tagline')}</span>
       </h1>
       <div class="fields">
-        <OpenButton />
         <Menu label={t('model')} value={modelName.value} options={models.value.map((m) => [m.name, m.name] as const)} onPick={pickModel} />
         <Menu
           label={t('language')}
@@ -32,6 +31,7 @@ export function Header() {
           options={Object.entries(kLanguages) as [Language, string][]}
           onPick={(lang) => (state.lang.value = lang)}
         />
+        <OpenButton />
       </div>
       {info && (
         <p class="faint about">

@@ -2,29 +2,34 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { kHeads, settled, tokens, visit, why } from './browser.mjs'
+import { isMock, kHeads, kOther, settled, tokens, visit, why } from './browser.mjs'
 
 const it = visit()
+
+async function checkSaved(page, view) {
+  await page.locator(`#tab-${view}`).click()
+  await page.waitForTimeout(150)
+  for (const format of ['SVG', 'PNG', 'JSON', 'HTML']) {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: `as ${format}` }).click()])
+    const content = await readFile(await download.path())
+    assert.equal(download.suggestedFilename(), `fovea-${view}.${format.toLowerCase()}`)
+    if (format === 'PNG') assert.equal(content.subarray(1, 4).toString(), 'PNG')
+    if (format === 'JSON') assert.equal(JSON.parse(content).record.fovea_record, 1)
+    if (format === 'HTML') assert.match(content.toString(), /^<!doctype html>.*Content-Security-Policy.*<svg /s)
+    if (format !== 'SVG') continue
+    const wrong = await page.evaluate((svg) => new DOMParser().parseFromString(svg, 'image/svg+xml').querySelector('parsererror')?.textContent, content.toString())
+    assert.equal(wrong, undefined)
+    assert.match(content.toString(), /<text /)
+  }
+}
 
 test('every view is saved as SVG, PNG, JSON and HTML', { skip: why }, async () => {
   const page = await it.page('beam=4&nbest=2')
   await settled(page)
-  for (const view of ['heatmap', 'flow', 'steps', 'tree', 'diagnostics']) {
-    await page.locator(`#tab-${view}`).click()
-    await page.waitForTimeout(150)
-    for (const format of ['SVG', 'PNG', 'JSON', 'HTML']) {
-      const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: `as ${format}` }).click()])
-      const content = await readFile(await download.path())
-      assert.equal(download.suggestedFilename(), `fovea-${view}.${format.toLowerCase()}`)
-      if (format === 'PNG') assert.equal(content.subarray(1, 4).toString(), 'PNG')
-      if (format === 'JSON') assert.equal(JSON.parse(content).record.fovea_record, 1)
-      if (format === 'HTML') assert.match(content.toString(), /^<!doctype html>.*Content-Security-Policy.*<svg /s)
-      if (format !== 'SVG') continue
-      const wrong = await page.evaluate((svg) => new DOMParser().parseFromString(svg, 'image/svg+xml').querySelector('parsererror')?.textContent, content.toString())
-      assert.equal(wrong, undefined)
-      assert.match(content.toString(), /<text /)
-    }
-  }
+  for (const view of ['heatmap', 'flow', 'steps', 'tree', 'diagnostics']) await checkSaved(page, view)
+  const two = await it.page(`model=${kHeads}&second=${kOther}&view=compare&target=${isMock ? 'eine Katze' : '2001-01-31'}`)
+  await two.waitForSelector('#panel .two')
+  for (const view of ['heads', 'compare']) await checkSaved(two, view)
 })
 
 test('a record that was saved is opened, by choosing and by dropping it', { skip: why }, async () => {
