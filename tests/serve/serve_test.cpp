@@ -66,6 +66,18 @@ class Serve : public App {
             {"max_ratio", 0}};
   }
 
+  // Sends a request and does not wait for its answer, but until it has left the queue or waits in it.
+  static int begin(const Server& to, const Json& request) {
+    const std::string body = request.dump();
+    const std::string bytes =
+        "POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    const int socket = to.connect();
+    send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    for (int i = 0; i < 100 && to.metric("fovea_connections") < 2; ++i) usleep(10'000);
+    usleep(300'000);
+    return socket;
+  }
+
   static inline Server* server = nullptr;
   static inline Json* document = nullptr;
 };
@@ -397,20 +409,9 @@ TEST_F(Serve, SlowClientsAndLongAnswersEnd) {
 }
 
 TEST_F(Serve, AFullQueueSaysComeBackAndWhoLeavesIsForgotten) {
-  const Server small({"-m", model(), "--max-queue", "1"});
-  const std::string body = slow_request().dump();
-  const std::string request =
-      "POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-  const auto begin_slow = [&] {
-    const int socket = small.connect();
-    send(socket, request.data(), request.size(), MSG_NOSIGNAL);
-    return socket;
-  };
-  const int first = begin_slow();
-  // It is being decoded once it has left the queue.
-  for (int i = 0; i < 100 && small.metric("fovea_connections") < 2; ++i) usleep(10'000);
-  usleep(300'000);
-  const int second = begin_slow();
+  const Server small({"-m", model(), "--max-queue", "1", "--threads", "1"});
+  const int first = begin(small, slow_request());
+  const int second = begin(small, slow_request());
   for (int i = 0; i < 100 && small.metric("fovea_queue_requests") < 1; ++i) usleep(10'000);
   EXPECT_EQ(small.metric("fovea_queue_requests"), 1);
   const Reply refused = small.post("/v1/translate", Json{{"text", "a"}});
@@ -454,6 +455,15 @@ TEST_F(Serve, ManyClientsShareBatchesAndGetWhatEachWouldAlone) {
   EXPECT_LT(batches, 96);
   EXPECT_EQ(many.metric("fovea_batch_requests_sum{model=\"model\"}"), 96);
   EXPECT_EQ(many.metric("fovea_requests_total{path=\"/v1/translate\",status=\"200\"}"), 96);
+}
+
+TEST_F(Serve, ALongRequestKeepsNoShortOneWaiting) {
+  const Server two({"-m", model(), "--threads", "2"});
+  const int slow = begin(two, slow_request());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(two.post("/v1/translate", Json{{"text", "a"}}).status, 200);
+  EXPECT_EQ(two.metric("fovea_requests_total{path=\"/v1/translate\",status=\"200\"}"), 3)
+      << "the slow one is not among them";
+  close(slow);
 }
 
 TEST_F(Serve, StopsWhenItHasFinishedWhatItAccepted) {
