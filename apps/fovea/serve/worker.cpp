@@ -33,7 +33,8 @@ class BatchWatcher : public SearchWatcher {
   std::vector<Place> places_;
 };
 
-constexpr int kMostThreads = 4;  // of a model: more would cut what waits into batches that are too small
+constexpr int kMostThreads = 4;               // of a model: more would cut what waits into batches that are too small
+constexpr int64_t kWorthSharing = 4'000'000;  // products of a step; of fewer, cores would wait for one another
 
 bool together(const Job& a, const Job& b) { return !a.alone && !b.alone && a.group == b.group; }
 
@@ -158,7 +159,9 @@ void Worker::decode(const Batch& batch) {
   int64_t sentences = 0;
   for (const auto& job : batch) sentences += std::ssize(job->sources);
   for (const auto& job : batch) job->together = sentences;
-  set_thread_count(cores_.take(queued() > 0));
+  const int threads = cores_.take(queued() > 0);
+  const bool small = translator_.model().parameters->count() * sentences * batch.front()->search.beam < kWorthSharing;
+  set_thread_count(small ? 1 : threads);
   const auto begin = Clock::now();
   try {
     if (batch.front()->targets.empty()) {
