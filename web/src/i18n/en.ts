@@ -131,6 +131,7 @@ export const en = {
   'heads.open': 'show layer {layer}, head {head} alone',
   'heads.off': 'off',
   'tree.none': 'A tree needs a beam of two or more.',
+  'tree.saved': 'A saved record has no tree: it is of one candidate.',
   'tree.beam': 'Use a beam of 4',
   'tree.about': 'Every continuation that entered the beam; dark where it led to a candidate. Press a node to force the way to it.',
   'tree.node': '{path}: log p {total}, step {step}',

@@ -133,6 +133,7 @@ export const zh: Record<keyof typeof en, string> = {
   'heads.open': '单独查看第 {layer} 层第 {head} 头',
   'heads.off': '关闭',
   'tree.none': '束宽至少为二才有搜索树。',
+  'tree.saved': '保存的记录没有搜索树：它只属于一个候选。',
   'tree.beam': '使用束宽 4',
   'tree.about': '进入过束的每个延续；深色者通向候选。按下一个节点可强制走到那里。',
   'tree.node': '{path}：对数概率 {total}，第 {step} 步',

@@ -47,7 +47,7 @@ test('a record that was saved is opened, by choosing and by dropping it', { skip
   await fresh.getByLabel('Open a record').setInputFiles({ name: 'two.jsonl', mimeType: 'application/json', buffer: Buffer.from(`${JSON.stringify(record)}\n${JSON.stringify(other)}\n`) })
   await fresh.waitForFunction(() => document.querySelector('.status').textContent.includes('from two.jsonl'))
   assert.deepEqual(await tokens(fresh, 'row').allTextContents(), words)
-  for (const view of ['flow', 'heads', 'steps', 'diagnostics', 'compare']) {
+  for (const view of ['flow', 'heads', 'steps', 'tree', 'diagnostics', 'compare']) {
     await fresh.locator(`#tab-${view}`).click()
     assert.equal((await fresh.locator('#panel').textContent()).length > 20, true, view)
   }
