@@ -134,6 +134,7 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
 
 std::vector<RecordStep::Alternative> recorded(const std::vector<NextWord>& words, const Vocabulary& vocabulary) {
   std::vector<RecordStep::Alternative> result;
+  result.reserve(words.size());
   for (const NextWord& next : words) {
     result.push_back({word_text(next.word, vocabulary), static_cast<double>(next.log_prob)});
   }
