@@ -335,7 +335,7 @@ TEST_F(Serve, RefusesWhatItCannotRead) {
     EXPECT_EQ(mismatch(*document, (*document)["components"]["schemas"]["Error"], json), "");
     EXPECT_NE(json["error"]["message"].get<std::string>().find(says), std::string::npos) << reply.body;
   };
-  refused("{\"text\": \"a", 400, "not JSON");
+  refused(R"({"text": "a)", 400, "not JSON");
   refused("", 400, "not JSON");
   refused("[]", 400, "object");
   refused("{}", 400, "text");
@@ -369,7 +369,8 @@ TEST_F(Serve, RefusesWhatItCannotRead) {
 
 TEST_F(Serve, SurvivesBadClients) {
   // 100 MB, with a length and without.
-  const Reply large = server->post("/v1/translate", std::string(100'000'000, 'a'));
+  const Reply large =
+      server->post("/v1/translate", std::string(100'000'000, 'a'));  // NOLINT(bugprone-string-constructor)
   EXPECT_EQ(large.status, 413);
   EXPECT_EQ(error_code(large), "too_large");
   std::string chunked = "POST /v1/translate HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -450,7 +451,7 @@ TEST_F(Serve, ManyClientsShareBatchesAndGetWhatEachWouldAlone) {
   for (int i = 0; i < 48; ++i) together.push_back(std::async(std::launch::async, translated, i, 1 + i % 2));
   for (size_t i = 0; i < together.size(); ++i) EXPECT_EQ(together[i].get(), alone[i]);
   const double batches = many.metric("fovea_batch_requests_count{model=\"model\"}");
-  const double ones = many.metric("fovea_batch_requests_bucket{model=\"model\",le=\"1\"}");
+  const double ones = many.metric(R"(fovea_batch_requests_bucket{model="model",le="1"})");
   EXPECT_GT(batches, ones);
   EXPECT_LT(batches, 96);
   EXPECT_EQ(many.metric("fovea_batch_requests_sum{model=\"model\"}"), 96);

@@ -24,6 +24,7 @@ export async function open() {
   const page = async (wanted = '', options = {}) => {
     const hash = addressOf(wanted)
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US', ...options })
+    context.setDefaultTimeout(120_000) // a machine that is busy is slow
     const it = await context.newPage()
     it.on('pageerror', (error) => troubles.push(`error: ${error.message}`))
     it.on('console', (message) => message.type() === 'error' && troubles.push(`console: ${message.text()}`))
