@@ -17,8 +17,9 @@ help:
 	@echo "make clean    remove the build folder"
 
 packages:
-	@tools/install-packages
+	@tools/install-packages $(PACKAGES)
 
+test asan tsan: PACKAGES = --tests
 test asan tsan: packages
 	cmake --preset $(subst test,dev,$@)
 	cmake --build --preset $(subst test,dev,$@) -j $(JOBS)

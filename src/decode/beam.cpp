@@ -11,7 +11,7 @@ Beam::Beam(const SearchOptions& options, int64_t row, int64_t source_length)
     : options_(options), row_(row), longest_(longest_target(options, source_length, row)) {
   if (!options.begins.empty()) begin_ = &options.begins[static_cast<size_t>(row)];
   const auto beams = static_cast<size_t>(beams_of(options));
-  nodes_.push_back({kNone, kBegin, 0, 0.0f, 0.0});
+  nodes_.push_back({kNone, kBegin, 0, 0.0f, 0.0, 0});
   // At first all beams would say the same: one is enough. Samples differ by their random numbers.
   live_.assign(beams, options.sample ? 0 : kNone);
   live_[0] = 0;
@@ -35,7 +35,7 @@ const std::vector<int32_t>& Beam::banned(int64_t k) {
 void Beam::offer(int64_t k, int32_t word, float log_prob) {
   if (std::isinf(log_prob)) return;
   candidates_.push_back({live_[static_cast<size_t>(k)], word, static_cast<int32_t>(k), log_prob,
-                         node(k).total + static_cast<double>(log_prob)});
+                         node(k).total + static_cast<double>(log_prob), node(k).depth + 1});
 }
 
 void Beam::note(int64_t k, std::vector<NextWord> likeliest) {
@@ -144,26 +144,33 @@ std::vector<Beam::Ended> Beam::best_ended() const {
   return order;
 }
 
-SearchStep Beam::last_step() const {
+std::vector<SearchStep> Beam::new_steps() {
   // Where hypotheses were set aside at the limit of their length, the best is among those.
   const auto first = std::find_if(live_.begin(), live_.end(), [](int32_t node) { return node != kNone; });
   const int32_t last = done_ || first == live_.end() ? best_ended().front().node : *first;
-  const std::vector<int32_t> way = way_to(last);
-  SearchStep step{.step = std::ssize(way) - 1};
-  for (const int32_t i : way) step.words.push_back(nodes_[static_cast<size_t>(i)].word);
-  if (way.empty()) return step;
-  const Node& node = nodes_[static_cast<size_t>(last)];
-  step.log_prob = node.log_prob;
-  if (options_.alternatives > 0) step.alternatives = likeliest_at(way.size() - 1, node.beam);
-  if (options_.keep_weights) step.weights = looks_->row(step.step, node.beam);
-  return step;
+  // Back to where the ways part, so that a step costs what is new of it.
+  const auto depth = static_cast<size_t>(nodes_[static_cast<size_t>(last)].depth);
+  told_.resize(depth, kNone);
+  size_t same = depth;
+  for (int32_t at = last; same > 0 && told_[same - 1] != at; --same) {
+    told_[same - 1] = at;
+    at = nodes_[static_cast<size_t>(at)].parent;
+  }
+  std::vector<SearchStep> steps;
+  for (size_t t = same; t < depth; ++t) {
+    const Node& node = nodes_[static_cast<size_t>(told_[t])];
+    SearchStep& step =
+        steps.emplace_back(SearchStep{.step = static_cast<int64_t>(t), .word = node.word, .log_prob = node.log_prob});
+    if (options_.alternatives > 0) step.alternatives = likeliest_at(t, node.beam);
+    if (options_.keep_weights) step.weights = looks_->row(step.step, node.beam);
+  }
+  return steps;
 }
 
 SearchTree Beam::tree() const {
   SearchTree tree;
   for (const Node& node : nodes_) {
-    const int64_t step = node.parent < 0 ? 0 : tree.nodes[static_cast<size_t>(node.parent)].step + 1;
-    tree.nodes.push_back({node.parent, node.word, node.log_prob, node.total, step, false, node.word == kEnd});
+    tree.nodes.push_back({node.parent, node.word, node.log_prob, node.total, node.depth, false, node.word == kEnd});
   }
   tree.nodes[0].kept = true;
   for (const Ended& e : best_ended()) {

@@ -39,7 +39,7 @@ class Beam {
   void advance();
   void stop();  // here: what is on its way is set aside
 
-  SearchStep last_step() const;
+  std::vector<SearchStep> new_steps();         // of the best on the way, since it was last asked
   std::vector<Hypothesis> hypotheses() const;  // best first
   SearchTree tree() const;
 
@@ -49,6 +49,7 @@ class Beam {
     int32_t parent, word, beam;  // beam: the one its parent stood in
     float log_prob;
     double total;
+    int32_t depth;  // words up to here
   };
   struct Ended {
     int32_t node;
@@ -73,8 +74,8 @@ class Beam {
   int64_t row_, longest_, steps_ = 0;
   const ForcedBegin* begin_ = nullptr;
   bool done_ = false;
-  std::vector<Node> nodes_, candidates_;  // a candidate's parent is a node
-  std::vector<int32_t> live_, banned_;
+  std::vector<Node> nodes_, candidates_;       // a candidate's parent is a node
+  std::vector<int32_t> live_, banned_, told_;  // told: the nodes of the steps that were asked for
   std::vector<Ended> ended_;
   std::optional<Looks> looks_;
   std::vector<std::vector<NextWord>> likeliest_;  // [steps,K]

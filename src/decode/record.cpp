@@ -134,6 +134,7 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
 
 std::vector<RecordStep::Alternative> recorded(const std::vector<NextWord>& words, const Vocabulary& vocabulary) {
   std::vector<RecordStep::Alternative> result;
+  result.reserve(words.size());
   for (const NextWord& next : words) {
     result.push_back({word_text(next.word, vocabulary), static_cast<double>(next.log_prob)});
   }
@@ -148,17 +149,40 @@ std::string word_text(int32_t id, const Vocabulary& vocabulary) {
   return text.empty() || text == "\uFFFD" ? vocabulary.piece(id) : text;
 }
 
-RecordedStep make_step(const LoadedModel& model, const SearchStep& step) {
-  const bool ended = !step.words.empty() && step.words.back() == kEnd;
+RecordedStep StepRecorder::add(const SearchStep& step) {
+  words_.resize(static_cast<size_t>(step.step));
+  tokens_.resize(words_.size());
+  tokens_.push_back(token_of(step.word));
+  words_.push_back(step.word);
+  return {tokens_.back(),
+          {static_cast<double>(step.log_prob), recorded(step.alternatives, *model_.target)},
+          recorded(step.weights, model_.config)};
+}
+
+int64_t StepRecorder::characters(int64_t steps) const {
+  return steps == 0 ? 0 : tokens_[static_cast<size_t>(steps - 1)].end;
+}
+
+// Words are decoded from the last before them that is text of its own: neither a space alone nor a byte, which says
+// something only together with its neighbours.
+RecordToken StepRecorder::token_of(int32_t word) {
+  if (word == kEnd) return end_mark(tokens_);
+  const auto stands_alone = [&](size_t i) {
+    return tokens_[i].end > tokens_[i].begin && !model_.target->piece(words_[i]).starts_with("<0x");
+  };
+  size_t from = words_.size();
+  while (from > 0 && !stands_alone(--from)) {
+  }
+  std::vector<int32_t> words(words_.begin() + static_cast<int64_t>(from), words_.end());
+  words.push_back(word);
   std::vector<Token> tokens;
-  RecordedStep result;
-  const std::span<const int32_t> words = std::span(step.words).first(step.words.size() - (ended ? 1 : 0));
-  result.text = model.target->decode(words, &tokens);
-  result.tokens = recorded(tokens, result.text, *model.target);
-  if (ended) result.tokens.push_back(end_mark(result.tokens));
-  result.step = {static_cast<double>(step.log_prob), recorded(step.alternatives, *model.target)};
-  result.attentions = recorded(step.weights, model.config);
-  return result;
+  const std::string text = model_.target->decode(words, &tokens);
+  const std::vector<RecordToken> places = recorded(tokens, text, *model_.target);
+  RecordToken token = places.back();
+  const int64_t before = words.size() > 1 ? tokens_[from].begin - places.front().begin : 0;
+  token.begin += before;
+  token.end += before;
+  return token;
 }
 
 AttentionRecord make_record(const LoadedModel& model, const std::string& line, const Hypothesis& hypothesis,

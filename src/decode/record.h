@@ -12,14 +12,28 @@ namespace fovea {
 // A word that might come next, as it would be written; a lone space or byte has no such form and gives its piece.
 std::string word_text(int32_t id, const Vocabulary& vocabulary);
 
-// A step of a search on its way: the text so far, with its tokens, and what the last of them looked at.
+// A step of a search on its way: its token, how it was chosen and what it looked at.
 struct RecordedStep {
-  std::string text;
-  std::vector<RecordToken> tokens;
+  RecordToken token;
   RecordStep step;
   std::vector<RecordedAttention> attentions;  // of one row each
 };
-RecordedStep make_step(const LoadedModel& model, const SearchStep& step);
+
+// Follows a search and knows what has been written. A step costs the same however much that is.
+class StepRecorder {
+ public:
+  explicit StepRecorder(const LoadedModel& model) : model_(model) {}
+  RecordedStep add(const SearchStep& step);
+  int64_t steps() const { return std::ssize(words_); }  // that hold
+  int64_t characters(int64_t steps) const;              // of the text after so many
+
+ private:
+  RecordToken token_of(int32_t word);
+
+  const LoadedModel& model_;
+  std::vector<int32_t> words_;
+  std::vector<RecordToken> tokens_;
+};
 
 // `most_source` tokens of the line were read.
 AttentionRecord make_record(const LoadedModel& model, const std::string& line, const Hypothesis& hypothesis,

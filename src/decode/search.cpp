@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <memory>
 
 #include "decode/beam.h"
 #include "decode/draw.h"
@@ -22,6 +23,29 @@ constexpr double kDoneShare = 0.25;
 struct SearchMemory {
   Arena source, steps[2];
   explicit SearchMemory(Device device) : source(device), steps{Arena(device), Arena(device)} {}
+  size_t peak() const { return source.peak() + steps[0].peak() + steps[1].peak(); }
+};
+
+// Each thread keeps its memory for the next search, where it was not unusually much: a server would have the same pages
+// cleared again for every request, and the heap would be left in pieces.
+class KeptMemory {
+ public:
+  explicit KeptMemory(Device device) {
+    if (!kept() || kept()->source.device() != device) kept() = std::make_unique<SearchMemory>(device);
+  }
+  ~KeptMemory() {
+    constexpr size_t kMost = size_t{64} << 20;
+    if (kept()->peak() > kMost) kept().reset();
+  }
+  KeptMemory(const KeptMemory&) = delete;
+  KeptMemory& operator=(const KeptMemory&) = delete;
+  SearchMemory& operator*() const { return *kept(); }
+
+ private:
+  static std::unique_ptr<SearchMemory>& kept() {
+    static thread_local std::unique_ptr<SearchMemory> memory;
+    return memory;
+  }
 };
 
 class BatchSearch {
@@ -104,7 +128,9 @@ class BatchSearch {
   }
 
   static void show(Beam& sentence, SearchWatcher& watcher) {
-    if (watcher.wants_steps(sentence.row())) watcher.step(sentence.row(), sentence.last_step());
+    if (watcher.wants_steps(sentence.row())) {
+      for (const SearchStep& step : sentence.new_steps()) watcher.step(sentence.row(), step);
+    }
     if (!watcher.goes_on(sentence.row())) sentence.stop();
   }
 
@@ -195,11 +221,11 @@ std::vector<std::vector<Hypothesis>> search(std::span<const Model* const> models
   BatchOptions in_order = batches;
   in_order.shuffle = false;
   Batcher batcher(alone, in_order);
-  SearchMemory memory(device);
+  const KeptMemory memory(device);
   int64_t finished = 0;
   for (int64_t i = 0; i < batcher.batches(); ++i) {
     const Batch batch = batcher.next(device);
-    BatchSearch(models, batch, options, memory).run(found);
+    BatchSearch(models, batch, options, *memory).run(found);
     finished += std::ssize(batch.rows);
     if (done) done(finished);
   }

@@ -28,11 +28,13 @@ struct HypothesisWeights {
   int64_t first_row = 0;       // the step of the first row
 };
 
-// The step a sentence has just taken: its best hypothesis on the way, or the one that ended, if none is left.
+// A word of a sentence's best hypothesis on the way, or of the one that ended, if none is left. Each is told once;
+// where another hypothesis has become the best, its words follow from the first that differs: the steps before that
+// stay.
 struct SearchStep {
-  int64_t step = 0;                        // from 0
-  std::vector<int32_t> words;              // all so far, kEnd counted
-  float log_prob = 0;                      // of the last
+  int64_t step = 0;  // from 0
+  int32_t word = 0;  // kEnd counted
+  float log_prob = 0;
   std::vector<NextWord> alternatives;      // if they are asked for
   std::vector<HypothesisWeights> weights;  // of this step, a row each, if they are kept
 };

@@ -163,8 +163,6 @@ std::vector<Hypothesis> Translator::score(std::span<const std::string> sources, 
   return fovea::score(parts_, corpus, batches_, read, device_, done);
 }
 
-RecordedStep Translator::record(const SearchStep& step) const { return make_step(model(), step); }
-
 AttentionRecord Translator::record(const std::string& line, const Hypothesis& hypothesis) const {
   return make_record(model(), line, hypothesis, most_source());
 }

@@ -50,8 +50,6 @@ class Translator {
   // line, rank, search.
   AttentionRecord record(const std::string& line, const Hypothesis& hypothesis) const;
 
-  RecordedStep record(const SearchStep& step) const;  // of a search on its way
-
   int64_t most_source() const;  // tokens of a line that are read
   int64_t most_target() const;  // words a target may have, the end mark counted; 0 where nothing limits them
   const LoadedModel& model() const { return models_.front(); }

@@ -48,6 +48,8 @@ BatchOptions LoadedModel::batches() const {
 LoadedModel load_model(const std::string& folder, Device device) {
   check(std::filesystem::is_directory(folder), "{}: expected a model folder, got {}", folder,
         std::filesystem::exists(folder) ? "a file" : "nothing there");
+  check(std::filesystem::exists(config_path(folder)), "{}: expected a model folder, got one without config.json",
+        folder);
   LoadedModel loaded;
   Fields fields = fields_of(loaded.config);
   fields_from_json(fields, read_file(config_path(folder)), config_path(folder));

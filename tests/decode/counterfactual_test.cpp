@@ -231,6 +231,23 @@ class Recorder : public SearchWatcher {
   std::map<int64_t, SearchTree> trees;
 };
 
+// The step's weights are row t of the hypothesis's.
+void expect_row(const std::vector<HypothesisWeights>& step, const std::vector<HypothesisWeights>& all, int64_t t) {
+  for (const HypothesisWeights& w : all) {
+    if (w.kind == TakenWeights::Kind::kEncoderSelf) continue;
+    const auto same = [&](const HypothesisWeights& s) { return s.kind == w.kind && s.layer == w.layer; };
+    const auto row = std::find_if(step.begin(), step.end(), same);
+    ASSERT_NE(row, step.end());
+    EXPECT_EQ(row->first_row, t);
+    for (int64_t h = 0; h < w.heads; ++h) {
+      for (int64_t s = 0; s < row->columns; ++s) {
+        EXPECT_EQ(row->weights[static_cast<size_t>(h * row->columns + s)],
+                  w.weights[static_cast<size_t>((h * w.rows + t) * w.columns + s)]);
+      }
+    }
+  }
+}
+
 TEST(Watcher, SeesWhatComesOutStepByStep) {
   for (const auto& setup : setups()) {
     SCOPED_TRACE(setup.name);
@@ -246,27 +263,25 @@ TEST(Watcher, SeesWhatComesOutStepByStep) {
       for (size_t i = 0; i < found.size(); ++i) {
         expect_same(found[i], alone[i]);
         const Hypothesis& best = found[i][0];
-        const std::vector<SearchStep>& steps = recorder.steps[static_cast<int64_t>(i)];
+        const std::vector<SearchStep>& told = recorder.steps[static_cast<int64_t>(i)];
         std::vector<int32_t> words = best.words;
         if (best.ended) words.push_back(kEnd);
-        EXPECT_EQ(steps.back().words, words);
-        for (const HypothesisWeights& w : best.weights) {
-          if (w.kind == TakenWeights::Kind::kEncoderSelf) continue;
-          for (const HypothesisWeights& last : steps.back().weights) {
-            if (last.kind != w.kind || last.layer != w.layer) continue;
-            EXPECT_EQ(last.first_row, w.rows - 1);
-            for (int64_t s = 0; s < last.columns; ++s) {
-              EXPECT_EQ(last.weights[static_cast<size_t>(s)],
-                        w.weights[static_cast<size_t>((w.rows - 1) * w.columns + s)]);
-            }
-          }
+        // A step takes back what was told from its place on; what is left in the end is the best hypothesis.
+        std::vector<SearchStep> steps;
+        for (const SearchStep& step : told) {
+          ASSERT_LE(step.step, std::ssize(steps));
+          steps.resize(static_cast<size_t>(step.step));
+          steps.push_back(step);
         }
-        if (beam > 1) continue;
+        if (beam == 1) {
+          EXPECT_EQ(told.size(), words.size()) << "each once";
+        }
         ASSERT_EQ(steps.size(), words.size());
         for (size_t t = 0; t < steps.size(); ++t) {
-          EXPECT_EQ(steps[t].words.back(), words[t]);
+          EXPECT_EQ(steps[t].word, words[t]);
           EXPECT_EQ(steps[t].log_prob, best.log_probs[t]);
           EXPECT_EQ(steps[t].alternatives, best.alternatives[t]);
+          expect_row(steps[t].weights, best.weights, static_cast<int64_t>(t));
         }
       }
     }

@@ -198,6 +198,38 @@ TEST(MakeRecord, KnowsWhereTokensStand) {
   }
 }
 
+// Token by token, as a search tells them, each stands where it stands in the whole.
+TEST(StepRecorder, KnowsWhereTokensStandWithoutReadingAllAgain) {
+  const std::vector<std::string> lines = {"der müde Hund schläft", "我爱你 和 猫", "القطة تحب السمك",
+                                          "the tired dog 🐕"};
+  const VocabularyOptions bytes{.kind = "unigram", .size = 320, .coverage = 0.8, .byte_fallback = true};
+  for (const VocabularyOptions& kind :
+       {VocabularyOptions{.kind = "character"}, VocabularyOptions{.kind = "word"}, bytes}) {
+    const LoadedModel model = loaded(mechanisms("bahdanau")[0].config, lines, kind);
+    StepRecorder recorder(model);
+    for (const std::string& line : lines) {
+      SCOPED_TRACE(kind.kind + ": " + line);
+      const std::vector<int32_t> words = model.target->encode(line);
+      const AttentionRecord whole = forced_record(model, line, line);
+      for (size_t t = 0; t <= words.size(); ++t) {  // from 0 again: what was there before is taken back
+        const int32_t word = t < words.size() ? words[t] : kEnd;
+        const RecordToken token = recorder.add({.step = static_cast<int64_t>(t), .word = word}).token;
+        EXPECT_EQ(recorder.steps(), static_cast<int64_t>(t) + 1);
+        EXPECT_EQ(recorder.characters(recorder.steps()), token.end);
+        const RecordToken& expected = whole.target[t];
+        EXPECT_EQ(token.mark, expected.mark);
+        // The first bytes of a character are nothing until it is whole.
+        const bool part = t < words.size() && model.target->piece(word).starts_with("<0x");
+        if (part && expected.end == expected.begin) continue;
+        EXPECT_EQ(token.text, expected.text);
+        EXPECT_EQ(token.begin, expected.begin);
+        EXPECT_EQ(token.end, expected.end);
+        EXPECT_EQ(token.starts_word, expected.starts_word);
+      }
+    }
+  }
+}
+
 TEST(MakeRecord, LeavesOutWhatWasMasked) {
   const std::vector<std::string> lines = {"abcdefghijkl"};
   for (const char* scope : {"local-m", "local-p"}) {

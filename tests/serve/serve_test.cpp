@@ -66,6 +66,18 @@ class Serve : public App {
             {"max_ratio", 0}};
   }
 
+  // Sends a request and does not wait for its answer, but until it has left the queue or waits in it.
+  static int begin(const Server& to, const Json& request) {
+    const std::string body = request.dump();
+    const std::string bytes =
+        "POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    const int socket = to.connect();
+    send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    for (int i = 0; i < 100 && to.metric("fovea_connections") < 2; ++i) usleep(10'000);
+    usleep(300'000);
+    return socket;
+  }
+
   static inline Server* server = nullptr;
   static inline Json* document = nullptr;
 };
@@ -212,12 +224,40 @@ TEST_F(Serve, StreamsTokensAndWhatTheyLookAt) {
       }
     }
   }
-  // With a beam, what was said may be revised; the end is the best.
-  const Json beam{{"text", "a b c d e"}, {"stream", true}, {"beam", 4}, {"max_length", 9}};
-  const std::vector<Event> events = events_of(server->post("/v1/translate", beam).body);
-  EXPECT_EQ(events.back().name, "done");
   // Refused before anything is streamed.
   EXPECT_EQ(server->post("/v1/translate", Json{{"text", {"a", "b"}}, {"stream", true}}).status, 400);
+}
+
+// With a beam another hypothesis may become the best. What was said of the old one after they part is taken back, and
+// what is left in the end is the answer; no token is sent twice without that.
+TEST_F(Serve, RevisesWhatItSaidWhenABeamChangesItsMind) {
+  int64_t revised = 0;
+  for (const char* text : {"a b c d e", "f e d c b a", "b b a", "c a f e", "d"}) {
+    const Json request{{"text", text}, {"stream", true}, {"beam", 6}, {"min_length", 4}, {"max_length", 12}};
+    const std::vector<Event> events = events_of(server->post("/v1/translate", request).body);
+    ASSERT_EQ(events.back().name, "done");
+    std::vector<Json> said;
+    for (const Event& event : events) {
+      const Json& data = event.data;
+      if (event.name == "revise") {
+        ++revised;
+        ASSERT_LT(data["step"].get<size_t>(), said.size());
+        said.resize(data["step"].get<size_t>());
+        EXPECT_EQ(data["end"], said.empty() ? Json(0) : said.back()["end"]);
+      } else if (event.name == "token") {
+        ASSERT_EQ(data["step"], said.size());
+        said.push_back(data);
+      }
+    }
+    std::string words;
+    for (const Json& token : said) {
+      if (token.value("mark", false)) continue;
+      EXPECT_EQ(token["begin"], words.empty() ? 0 : words.size() + 1);
+      words += (words.empty() ? "" : " ") + token["text"].get<std::string>();
+    }
+    EXPECT_EQ(words, events.back().data["translations"][0]["text"]);
+  }
+  EXPECT_GT(revised, 0);
 }
 
 TEST_F(Serve, AnswersWhatIf) {
@@ -295,7 +335,7 @@ TEST_F(Serve, RefusesWhatItCannotRead) {
     EXPECT_EQ(mismatch(*document, (*document)["components"]["schemas"]["Error"], json), "");
     EXPECT_NE(json["error"]["message"].get<std::string>().find(says), std::string::npos) << reply.body;
   };
-  refused("{\"text\": \"a", 400, "not JSON");
+  refused(R"({"text": "a)", 400, "not JSON");
   refused("", 400, "not JSON");
   refused("[]", 400, "object");
   refused("{}", 400, "text");
@@ -329,7 +369,8 @@ TEST_F(Serve, RefusesWhatItCannotRead) {
 
 TEST_F(Serve, SurvivesBadClients) {
   // 100 MB, with a length and without.
-  const Reply large = server->post("/v1/translate", std::string(100'000'000, 'a'));
+  const Reply large =
+      server->post("/v1/translate", std::string(100'000'000, 'a'));  // NOLINT(bugprone-string-constructor)
   EXPECT_EQ(large.status, 413);
   EXPECT_EQ(error_code(large), "too_large");
   std::string chunked = "POST /v1/translate HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -369,20 +410,9 @@ TEST_F(Serve, SlowClientsAndLongAnswersEnd) {
 }
 
 TEST_F(Serve, AFullQueueSaysComeBackAndWhoLeavesIsForgotten) {
-  const Server small({"-m", model(), "--max-queue", "1"});
-  const std::string body = slow_request().dump();
-  const std::string request =
-      "POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-  const auto begin_slow = [&] {
-    const int socket = small.connect();
-    send(socket, request.data(), request.size(), MSG_NOSIGNAL);
-    return socket;
-  };
-  const int first = begin_slow();
-  // It is being decoded once it has left the queue.
-  for (int i = 0; i < 100 && small.metric("fovea_connections") < 2; ++i) usleep(10'000);
-  usleep(300'000);
-  const int second = begin_slow();
+  const Server small({"-m", model(), "--max-queue", "1", "--threads", "1"});
+  const int first = begin(small, slow_request());
+  const int second = begin(small, slow_request());
   for (int i = 0; i < 100 && small.metric("fovea_queue_requests") < 1; ++i) usleep(10'000);
   EXPECT_EQ(small.metric("fovea_queue_requests"), 1);
   const Reply refused = small.post("/v1/translate", Json{{"text", "a"}});
@@ -421,11 +451,20 @@ TEST_F(Serve, ManyClientsShareBatchesAndGetWhatEachWouldAlone) {
   for (int i = 0; i < 48; ++i) together.push_back(std::async(std::launch::async, translated, i, 1 + i % 2));
   for (size_t i = 0; i < together.size(); ++i) EXPECT_EQ(together[i].get(), alone[i]);
   const double batches = many.metric("fovea_batch_requests_count{model=\"model\"}");
-  const double ones = many.metric("fovea_batch_requests_bucket{model=\"model\",le=\"1\"}");
+  const double ones = many.metric(R"(fovea_batch_requests_bucket{model="model",le="1"})");
   EXPECT_GT(batches, ones);
   EXPECT_LT(batches, 96);
   EXPECT_EQ(many.metric("fovea_batch_requests_sum{model=\"model\"}"), 96);
   EXPECT_EQ(many.metric("fovea_requests_total{path=\"/v1/translate\",status=\"200\"}"), 96);
+}
+
+TEST_F(Serve, ALongRequestKeepsNoShortOneWaiting) {
+  const Server two({"-m", model(), "--threads", "2"});
+  const int slow = begin(two, slow_request());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(two.post("/v1/translate", Json{{"text", "a"}}).status, 200);
+  EXPECT_EQ(two.metric("fovea_requests_total{path=\"/v1/translate\",status=\"200\"}"), 3)
+      << "the slow one is not among them";
+  close(slow);
 }
 
 TEST_F(Serve, StopsWhenItHasFinishedWhatItAccepted) {
@@ -458,6 +497,9 @@ TEST_F(Serve, KeysAndOrigins) {
   EXPECT_EQ(guarded.get("/health").status, 200);
   EXPECT_EQ(guarded.get("/v1/models").status, 401);
   EXPECT_EQ(guarded.get("/metrics").status, 401);
+  // LibreTranslate's clients ask for these without a key, to learn that there is one.
+  EXPECT_EQ(guarded.get("/languages").status, 200);
+  EXPECT_EQ(guarded.get("/frontend/settings").json()["keyRequired"], true);
   EXPECT_EQ(guarded.post("/v1/translate", body).status, 401);
   EXPECT_EQ(guarded.post("/v1/translate", body, {{"Authorization", "Bearer secre"}}).status, 401);
   EXPECT_EQ(guarded.post("/v1/translate", body, {{"Authorization", "Bearer secret"}}).status, 200);
@@ -473,7 +515,11 @@ TEST_F(Serve, BadFlagsAreNamed) {
   expect_failure({"serve", "-m", folder->file("nowhere")}, 1, "expected a model folder");
   EXPECT_EQ(fovea_command({"serve"}).status, 2);
   EXPECT_EQ(fovea_command({"serve", "-m", model(), "--port", "99999"}).status, 2);
-  expect_failure({"serve", "-m", model(), "--port", std::to_string(server->port())}, 1, "cannot listen");
+  expect_failure({"serve", "-m", model(), "--port", std::to_string(server->port())}, 1,
+                 "cannot listen on 127.0.0.1 port " + std::to_string(server->port()) + ": Address already in use");
+  expect_failure({"serve", "-m", model(), "--host", "192.0.2.1"}, 1, "Cannot assign requested address");
+  expect_failure({"serve", "-m", model(), "--host", "no.such.host.invalid"}, 1, "no such address");
+  expect_failure({"serve", "-m", folder->file("")}, 1, "expected a model folder");
 }
 
 }  // namespace

@@ -52,6 +52,8 @@ TEST(ModelFolder, ErrorsNameTheFileAtFault) {
   const std::string folder = saved.folder.path();
   EXPECT_ERROR(load_model(folder + "/nowhere", Device::cpu()), "expected a model folder, got nothing there");
   EXPECT_ERROR(load_model(folder + "/config.json", Device::cpu()), "expected a model folder, got a file");
+  const TemporaryFolder empty;
+  EXPECT_ERROR(load_model(empty.path(), Device::cpu()), "expected a model folder, got one without config.json");
 
   const std::string config = read_file(folder + "/config.json");
   const auto with = [&](const std::string& from, const std::string& to) {

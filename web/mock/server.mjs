@@ -27,7 +27,7 @@ function modelOf(name) {
 }
 
 function recordOf(model, text, body, rank = 1) {
-  const about = { fovea_record: 1, line: 1, rank, architecture: model.info.architecture, search: body.beam > 1 ? `beam ${body.beam}` : 'greedy' }
+  const about = { fovea_record: 1, line: 1, rank, architecture: model.info.architecture, search: body.sample ? 'sampled' : body.beam > 1 ? `beam ${body.beam}` : 'greedy' }
   const end = { ended: true, cut: false }
   if (model.info.name === 'large') {
     const large = largeRecord(Math.min(4096, Number.parseInt(text, 10) || 64))
@@ -68,7 +68,7 @@ function treeOf(record, beam) {
 }
 
 function translateOne(model, text, body) {
-  const count = Math.min(body.nbest ?? 1, body.beam ?? 1)
+  const count = Math.min(body.nbest ?? 1, body.sample ? 64 : (body.beam ?? 1))
   const candidates = Array.from({ length: count }, (_, i) => {
     const record = recordOf(model, text, body, i + 1)
     const { score, log_probability, ended } = record
@@ -119,6 +119,8 @@ async function respond(request, response) {
   if (request.method !== 'POST') throw new Refusal(405, 'method_not_allowed', 'Expected POST.')
   const body = await bodyOf(request)
   if (typeof body.text !== 'string' || body.text.trim() === '') throw new Refusal(400, 'bad_request', 'text: expected a sentence.')
+  if (body.sample && body.beam > 1) throw new Refusal(400, 'bad_request', 'sample: expected a beam of 1.')
+  if (!body.sample && (body.temperature || body.top_k || body.top_p)) throw new Refusal(400, 'bad_request', 'temperature, top_k and top_p are for sampling.')
   const model = modelOf(body.model)
   if (path === '/v1/attention') return json({ record: recordOf(model, body.text, body) })
   if (path !== '/v1/translate') throw new Refusal(404, 'not_found', `There is no ${path}.`)

@@ -56,14 +56,14 @@ int64_t written(const Job& job) {
   return tokens;
 }
 
-void describe(Answer& answer, const Hosted& model, const Job& job) {
+}  // namespace
+
+void Api::describe(Answer& answer, const Hosted& model, const Job& job) {
   answer.model = model.name();
   answer.source_tokens = job.tokens;
   answer.target_tokens = written(job);
   answer.batch = job.together;
 }
-
-}  // namespace
 
 std::string_view code_of(int status) {
   switch (status) {
@@ -166,10 +166,12 @@ Answer Api::dispatch(const Call& call) {
 }
 
 void Api::check_key(const Call& call, const Route& route) const {
-  if (options_.api_key.empty() || route.kind == Route::Kind::kOpen) return;
+  // LibreTranslate's clients look languages up before they have a key to show.
+  const bool open = route.kind == Route::Kind::kOpen || (route.kind == Route::Kind::kLibre && route.method == "GET");
+  if (options_.api_key.empty() || open) return;
   std::string given;
   if (call.authorization.starts_with("Bearer ")) given = call.authorization.substr(7);
-  if (given.empty() && route.kind == Route::Kind::kLibre && call.method == "POST") {
+  if (given.empty() && route.kind == Route::Kind::kLibre) {
     const auto field = call.form.find("api_key");
     if (field != call.form.end()) {
       given = field->second;
@@ -228,7 +230,8 @@ Answer Api::translate(const Call& call) {
   return answer;
 }
 
-// Tokens as they are decoded. Where another hypothesis of the beam has become the best, what was said is revised.
+// Tokens as they are decoded. Where another hypothesis of the beam has become the best, what was said after the step
+// where they part is taken back.
 Answer Api::stream(const Served& served, const std::shared_ptr<Job>& job, bool attention) const {
   Answer answer{.type = "text/event-stream", .headers = {{"X-Accel-Buffering", "no"}}};
   answer.model = served.model->name();
@@ -243,7 +246,7 @@ Answer Api::stream(const Served& served, const std::shared_ptr<Job>& job, bool a
     };
     const Json start{{"source", source_json(model, job->sources[0])}, {"model", model.name()}};
     if (!said_to("start", dump(start))) return;
-    std::vector<int32_t> said;
+    StepRecorder recorder(model.translator().model());
     for (bool done = false; !done;) {
       const std::optional<SearchStep> step = job->wait_step(kLook, done);
       if (!step) {
@@ -252,13 +255,11 @@ Answer Api::stream(const Served& served, const std::shared_ptr<Job>& job, bool a
         if (Clock::now() >= job->deadline) job->cancel();
         continue;
       }
-      if (step->words.empty()) continue;
-      const RecordedStep recorded = model.translator().record(*step);
-      const bool goes_on =
-          step->words.size() == said.size() + 1 && std::equal(said.begin(), said.end(), step->words.begin());
-      said = step->words;
-      if (!goes_on && !said_to("revise", dump({{"text", recorded.text}}))) return;
-      if (!said_to("token", dump(step_json(recorded, attention)))) return;
+      if (step->step < recorder.steps()) {
+        const Json kept{{"step", step->step}, {"end", recorder.characters(step->step)}};
+        if (!said_to("revise", dump(kept))) return;
+      }
+      if (!said_to("token", dump(step_json(step->step, recorder.add(*step), attention)))) return;
     }
     if (job->error || job->dropped) {
       const ApiError error = job->error ? error_of(*job) : timed_out("The answer took too long.");

@@ -41,7 +41,7 @@ class Api {
     enum class Kind {
       kPlain,
       kOpen,   // without a key
-      kLibre,  // errors as LibreTranslate writes them, and the key may be in the body
+      kLibre,  // as LibreTranslate: its errors, the key in the body, none to GET
     } kind = Kind::kPlain;
   };
   static std::span<const Route> routes();
@@ -66,6 +66,7 @@ class Api {
   Answer detect(const Call& call);
   Answer settings(const Call& call);
 
+  static void describe(Answer& answer, const Hosted& model, const Job& job);  // for the log
   Answer dispatch(const Call& call);
   void check_key(const Call& call, const Route& route) const;
   const Served& find(const std::string& name) const;

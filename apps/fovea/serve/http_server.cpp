@@ -5,6 +5,8 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <cerrno>
+#include <cstring>
 #include <list>
 
 #include "base/error.h"
@@ -139,8 +141,10 @@ HttpServer::HttpServer(Api& api, const HttpOptions& options, Metrics& metrics, c
 
 int HttpServer::bind() {
   const int port = options_.port;
+  errno = 0;
   const int bound = port == 0 ? bind_to_any_port(options_.host) : bind_to_port(options_.host, port) ? port : -1;
-  check(bound > 0, "serve: cannot listen on {} port {}; is it taken?", options_.host, port);
+  check(bound > 0, "serve: cannot listen on {} port {}: {}", options_.host, port,
+        errno == 0 ? "no such address" : std::strerror(errno));
   // httplib listens with a short queue; many clients may come at once.
   ::listen(svr_sock_, 1024);
   return bound;

@@ -132,9 +132,7 @@ Answer Api::libre_translate(const Call& call) {
   Json json{{"translatedText", request.is_list ? texts : texts[0]}};
   if (request.alternatives > 0) json["alternatives"] = request.is_list ? others : others[0];
   Answer answer{.body = dump(json)};
-  answer.model = served.model->name();
-  answer.source_tokens = job->tokens;
-  answer.batch = job->together;
+  describe(answer, *served.model, *job);
   return answer;
 }
 

@@ -411,10 +411,9 @@ Json source_json(const Hosted& model, const std::string& text) {
   return {{"text", text}, {"tokens", std::move(tokens)}};
 }
 
-Json step_json(const RecordedStep& step, bool attention) {
-  const RecordToken& token = step.tokens.back();
-  Json json = token_json(token);
-  json["step"] = step.tokens.size() - 1;
+Json step_json(int64_t place, const RecordedStep& step, bool attention) {
+  Json json = token_json(step.token);
+  json["step"] = place;
   json["log_probability"] = step.step.log_probability;
   json["alternatives"] = alternatives_json(step.step.alternatives);
   if (!attention) return json;

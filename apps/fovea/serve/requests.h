@@ -56,6 +56,6 @@ std::string translations_json(const Hosted& model, const Job& job, bool attentio
 std::string record_json(const Hosted& model, const Job& job);
 std::string score_json(const Hosted& model, const Job& job);
 Json source_json(const Hosted& model, const std::string& text);
-Json step_json(const RecordedStep& step, bool attention);
+Json step_json(int64_t place, const RecordedStep& step, bool attention);
 
 }  // namespace fovea::app

@@ -68,9 +68,7 @@ int serve(const ServeFlags& flags) {
     server.stop();
   });
 
-  const int threads = flags.threads > 0 ? flags.threads : thread_count(), count = static_cast<int>(flags.models.size());
-  const int each = std::max(1, threads / count);
-  Slots slots(std::max(1, threads / each));
+  Cores cores(flags.threads > 0 ? flags.threads : thread_count());
   const std::vector<std::string> names = names_of(flags.models);
   for (size_t i = 0; i < names.size(); ++i) {
     Served& served = models.emplace_back();
@@ -78,9 +76,8 @@ int serve(const ServeFlags& flags) {
     const WorkerOptions options{
         .max_queue = flags.max_queue,
         .batch_tokens = flags.translator.batch_tokens,
-        .batch_wait = std::chrono::microseconds(static_cast<int64_t>(flags.batch_wait_ms * 1000)),
-        .threads = each};
-    served.worker = std::make_unique<Worker>(names[i], served.model->translator(), options, slots, metrics,
+        .batch_wait = std::chrono::microseconds(static_cast<int64_t>(flags.batch_wait_ms * 1000))};
+    served.worker = std::make_unique<Worker>(names[i], served.model->translator(), options, cores, metrics,
                                              [&](int64_t taken) { return server.connections() > taken; });
     metrics.add_gauge("fovea_queue_requests", "Requests that wait.", fmt::format("model=\"{}\"", names[i]),
                       [worker = served.worker.get()] { return worker->queued(); });

@@ -33,31 +33,57 @@ class BatchWatcher : public SearchWatcher {
   std::vector<Place> places_;
 };
 
+constexpr int kMostThreads = 4;               // of a model: more would cut what waits into batches that are too small
+constexpr int64_t kWorthSharing = 4'000'000;  // products of a step; of fewer, cores would wait for one another
+
 bool together(const Job& a, const Job& b) { return !a.alone && !b.alone && a.group == b.group; }
 
 }  // namespace
 
-Worker::Worker(std::string name, const Translator& translator, const WorkerOptions& options, Slots& slots,
+int Cores::take(bool more_wait) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return busy_ < count_; });
+  ++busy_;
+  return std::max(1, count_ / (busy_ + (more_wait ? 1 : 0)));
+}
+
+void Cores::give_back() {
+  {
+    const std::lock_guard lock(mutex_);
+    --busy_;
+  }
+  changed_.notify_one();
+}
+
+Worker::Worker(std::string name, const Translator& translator, const WorkerOptions& options, Cores& cores,
                Metrics& metrics, std::function<bool(int64_t)> expects_more)
     : name_(std::move(name)),
       translator_(translator),
       options_(options),
-      slots_(slots),
+      cores_(cores),
       metrics_(metrics),
-      expects_more_(std::move(expects_more)),
-      thread_([this] { run(); }) {}
+      expects_more_(std::move(expects_more)) {
+  for (int i = 0; i < std::min(cores.count(), kMostThreads); ++i) threads_.emplace_back([this] { run(); });
+}
 
 void Worker::submit(std::shared_ptr<Job> job) {
   job->set_group();
-  {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) throw overloaded("The server is stopping.");
-    if (std::ssize(queue_) >= options_.max_queue) {
-      throw overloaded(fmt::format("{} requests are waiting already; try again in a moment.", queue_.size()));
-    }
-    queue_.push_back(std::move(job));
+  const std::lock_guard lock(mutex_);
+  if (stopping_) throw overloaded("The server is stopping.");
+  if (std::ssize(queue_) >= options_.max_queue) {
+    throw overloaded(fmt::format("{} requests are waiting already; try again in a moment.", queue_.size()));
   }
-  changed_.notify_all();
+  queue_.push_back(std::move(job));
+  wake_one();
+}
+
+// Whom it concerns that something waits: the thread that is choosing, or one that has nothing to do.
+void Worker::wake_one() {
+  if (taking_) {
+    more_.notify_one();
+  } else {
+    changed_.notify_one();
+  }
 }
 
 int64_t Worker::queued() const {
@@ -71,43 +97,54 @@ void Worker::stop() {
     stopping_ = true;
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  more_.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 void Worker::run() {
-  set_thread_count(options_.threads);
   for (std::unique_lock lock(mutex_);;) {
-    changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+    ++idle_;
+    changed_.wait(lock, [&] { return !taking_ && (stopping_ || !queue_.empty()); });
     if (queue_.empty()) return;
+    taking_ = true;
     const Batch batch = take(lock);
+    taking_ = false;
+    --idle_;
+    if (stopping_) changed_.notify_all();  // who waited for its turn
+    if (!queue_.empty()) wake_one();
     lock.unlock();
     if (!batch.empty()) decode(batch);
     lock.lock();
   }
 }
 
-// The first that is still wanted, and what goes together with it. Where more may come, it waits for that a little.
+// The first that is still wanted, and what goes together with it, with a part left for each thread that has nothing to
+// do. Where more may come, it waits for that a little.
 Worker::Batch Worker::take(std::unique_lock<std::mutex>& lock) {
   Batch batch;
   int64_t tokens = 0;
   const auto until = Clock::now() + options_.batch_wait;
   for (;;) {
-    gather(batch, tokens);
+    const int64_t waiting = std::ssize(batch) + std::ssize(queue_);
+    gather(batch, tokens, (waiting + idle_ - 1) / idle_);
     const bool full = tokens >= options_.batch_tokens;
     if (batch.empty() || full || stopping_ || batch.front()->alone || !expects_more_(std::ssize(batch))) return batch;
     const size_t before = queue_.size();
-    if (!changed_.wait_until(lock, until, [&] { return stopping_ || queue_.size() > before; })) return batch;
+    if (!more_.wait_until(lock, until, [&] { return stopping_ || queue_.size() > before; })) return batch;
   }
 }
 
-void Worker::gather(Batch& batch, int64_t& tokens) {
+void Worker::gather(Batch& batch, int64_t& tokens, int64_t most) {
   for (auto at = queue_.begin(); at != queue_.end();) {
     Job& job = **at;
     if (!job.is_wanted()) {
       metrics_.add_cancelled(name_);
       job.dropped = true;
       job.finish();
-    } else if (!batch.empty() && (tokens + job.tokens > options_.batch_tokens || !together(*batch.front(), job))) {
+    } else if (!batch.empty() && (std::ssize(batch) >= most || tokens + job.tokens > options_.batch_tokens ||
+                                  !together(*batch.front(), job))) {
       ++at;
       continue;
     } else {
@@ -122,7 +159,9 @@ void Worker::decode(const Batch& batch) {
   int64_t sentences = 0;
   for (const auto& job : batch) sentences += std::ssize(job->sources);
   for (const auto& job : batch) job->together = sentences;
-  slots_.acquire();
+  const int threads = cores_.take(queued() > 0);
+  const bool small = translator_.model().parameters->count() * sentences * batch.front()->search.beam < kWorthSharing;
+  set_thread_count(small ? 1 : threads);
   const auto begin = Clock::now();
   try {
     if (batch.front()->targets.empty()) {
@@ -133,7 +172,7 @@ void Worker::decode(const Batch& batch) {
   } catch (...) {
     for (const auto& job : batch) job->error = std::current_exception();
   }
-  slots_.release();
+  cores_.give_back();
   metrics_.add_batch(name_, sentences, std::ssize(batch), std::chrono::duration<double>(Clock::now() - begin).count());
   for (const auto& job : batch) {
     int64_t written = 0;

@@ -2,7 +2,7 @@
 // nothing is ever asked of another machine.
 import type { WireRecord } from '../model/record'
 import { readEvents } from './sse'
-import type { ModelInfo, Options, StartEvent, TokenEvent, TranslateAnswer } from './types'
+import type { ModelInfo, Options, ReviseEvent, StartEvent, TokenEvent, TranslateAnswer } from './types'
 
 export class ApiError extends Error {
   readonly code: string
@@ -72,7 +72,7 @@ export async function attend(text: string, target: string, options: Options, sig
 export interface StreamHandlers {
   start(event: StartEvent): void
   token(event: TokenEvent): void
-  revise(text: string): void
+  revise(event: ReviseEvent): void
 }
 
 export async function stream(text: string, options: Options, on: StreamHandlers, signal: AbortSignal): Promise<TranslateAnswer> {
@@ -83,7 +83,7 @@ export async function stream(text: string, options: Options, on: StreamHandlers,
     const value = JSON.parse(data) as unknown
     if (event === 'start') on.start(value as StartEvent)
     if (event === 'token') on.token(value as TokenEvent)
-    if (event === 'revise') on.revise((value as { text: string }).text)
+    if (event === 'revise') on.revise(value as ReviseEvent)
     if (event === 'done') return value as TranslateAnswer
     if (event === 'error') {
       const { error } = value as { error: { code: string; message: string } }

@@ -18,6 +18,11 @@ export interface Options {
   model?: string
   beam?: number
   nbest?: number
+  sample?: boolean
+  temperature?: number
+  top_k?: number
+  top_p?: number
+  seed?: number
   alternatives?: number
   attention?: boolean
   tree?: boolean
@@ -51,6 +56,12 @@ export interface TranslateAnswer {
 export interface StartEvent {
   source: Sentence
   model: string
+}
+
+// So many tokens and characters of what was told still hold; the others come anew.
+export interface ReviseEvent {
+  step: number
+  end: number
 }
 
 export interface TokenEvent {

@@ -1,13 +1,13 @@
 // A record that grows: what the events of a stream have told so far, in the shape of the finished one, so that every
 // view can draw it while the output is being written.
-import type { ModelInfo, StartEvent, TokenEvent } from '../api/types'
+import type { ModelInfo, ReviseEvent, StartEvent, TokenEvent } from '../api/types'
 import type { Attention, AttentionRecord } from './record'
 
 export class PartialRecord {
   private readonly start: StartEvent
   private readonly model: ModelInfo | undefined
-  private steps: TokenEvent[] = []
-  private text = ''
+  private readonly steps: TokenEvent[] = []
+  private readonly characters: string[] = []
 
   constructor(start: StartEvent, model: ModelInfo | undefined) {
     this.start = start
@@ -17,28 +17,33 @@ export class PartialRecord {
   add(token: TokenEvent): void {
     this.steps.length = Math.min(this.steps.length, token.step)
     this.steps.push(token)
-    const points = [...this.text].slice(0, token.begin)
-    while (points.length < token.begin) points.push(' ')
-    if (token.end > token.begin) this.text = points.join('') + token.text.trim()
+    if (token.end <= token.begin) return
+    this.cut(token.begin)
+    while (this.characters.length < token.begin) this.characters.push(' ')
+    this.characters.push(...token.text.trim())
   }
 
-  // A beam changed its mind: of the tokens before this only the text is told, so there are no rows until it is done.
-  revise(text: string): void {
-    this.steps = []
-    this.text = text
+  // A beam changed its mind: what follows stands in place of what was said after that.
+  revise({ step, end }: ReviseEvent): void {
+    this.steps.length = Math.min(this.steps.length, step)
+    this.cut(end)
   }
 
   get output(): string {
-    return this.text
+    return this.characters.join('')
+  }
+
+  private cut(end: number): void {
+    this.characters.length = Math.min(this.characters.length, end)
   }
 
   record(): AttentionRecord | null {
-    if (this.steps[0]?.step !== 0) return null
+    if (this.steps.length === 0) return null
     return {
       architecture: this.model?.architecture ?? '',
       source: this.start.source,
       target: {
-        text: this.text,
+        text: this.output,
         tokens: this.steps.map((s, i) => ({
           text: s.text,
           begin: s.begin,

@@ -77,18 +77,34 @@ export interface AttentionRecord {
 
 export class RecordError extends Error {}
 
-function readAttention(from: WireAttention): Attention {
+const expect: (holds: boolean, what: string) => asserts holds = (holds, what) => {
+  if (!holds) throw new RecordError(`record: expected ${what}`)
+}
+const isList = (value: unknown): value is unknown[] => Array.isArray(value)
+
+function checkSentence(from: Sentence | undefined, name: string): void {
+  const right = isList(from?.tokens) && from.tokens.every((t) => typeof t?.text === 'string' && Number.isInteger(t.begin) && Number.isInteger(t.end))
+  expect(typeof from?.text === 'string' && right, `${name} to have a text and tokens with places in it`)
+}
+
+// Which tokens its rows and columns stand for.
+function sizeOf(kind: Kind, source: Sentence, target: Sentence): [rows: number, columns: number] {
+  const [s, t] = [source.tokens.length, target.tokens.length]
+  return kind === 'cross' ? [t, s] : kind === 'encoder-self' ? [s, s] : [t, t]
+}
+
+function readAttention(from: WireAttention, [rows, columns]: [number, number]): Attention {
   const layers = from.weights.length
   const heads = from.weights[0]?.length ?? 0
-  const rows = from.weights[0]?.[0]?.length ?? 0
-  const columns = from.weights[0]?.[0]?.[0]?.length ?? 0
   const flat: Float32Array[] = []
   for (const layer of from.weights) {
+    expect(isList(layer) && layer.length === heads, `as many heads in each layer (${heads})`)
     for (const head of layer) {
+      expect(isList(head) && head.length === rows, `${from.kind} to have ${rows} rows of weights, got ${isList(head) ? head.length : head}`)
       const cells = new Float32Array(rows * columns)
       let at = 0
       for (const row of head) {
-        if (row.length !== columns) throw new RecordError(`record: expected rows of ${columns} weights, got ${row.length}`)
+        expect(isList(row) && row.length === columns, `rows of ${columns} weights in ${from.kind}, got ${isList(row) ? row.length : row}`)
         for (const weight of row) cells[at++] = weight ?? NaN
       }
       flat.push(cells)
@@ -117,19 +133,24 @@ function readBest(from: unknown): Attention['best'] {
 }
 
 export function readRecord(from: WireRecord): AttentionRecord {
-  if (from.fovea_record !== 1) throw new RecordError(`record: expected version 1, got ${from.fovea_record}`)
+  expect(from.fovea_record === 1, `version 1, got ${from.fovea_record}`)
+  const { source, target, steps = [] } = from
+  checkSentence(source, 'its source')
+  checkSentence(target, 'its target')
+  expect(isList(from.attentions) && from.attentions.every((a) => isList(a?.weights)), 'attentions with weights')
+  expect(isList(steps) && steps.every((s) => typeof s?.log_probability === 'number'), 'steps with log-probabilities')
   return {
     architecture: from.architecture ?? '',
-    source: from.source,
-    target: from.target,
-    steps: from.steps ?? [],
+    source,
+    target,
+    steps: steps.map((s) => ({ ...s, alternatives: s.alternatives ?? [] })),
     log_probability: from.log_probability ?? 0,
     ended: from.ended ?? true,
     cut: from.cut ?? false,
     // Of an ensemble the first model's; the others have the same shape.
     attentions: from.attentions
       .filter((a, i, all) => all.findIndex((b) => b.kind === a.kind) === i && a.weights.length > 0)
-      .map(readAttention),
+      .map((a) => readAttention(a, sizeOf(a.kind, source, target))),
     wire: from,
   }
 }

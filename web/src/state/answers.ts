@@ -1,12 +1,14 @@
 // Asking: the answer to what is typed, streamed; and the second answer, with another model or with something changed by
 // hand, that stands beside it. A new question calls the one before it off; the old answer stays until there is a new one.
-import { computed, effect, signal, type Signal } from '@preact/signals'
+// A file that was opened stands in the place of the first answer until something else is typed.
+import { batch, computed, effect, signal, type Signal } from '@preact/signals'
 import { ApiError, attend, getModels, stream, translate } from '../api/client'
 import type { Candidate, ModelInfo, Options, TranslateAnswer } from '../api/types'
 import { PartialRecord } from '../model/partial'
 import { readRecord, RecordError, type AttentionRecord } from '../model/record'
+import { readRecords } from '../model/file'
 import type { TreeNode } from '../model/tree'
-import { set, state } from './store'
+import { kUnchanged, set, state, type State } from './store'
 
 export interface Answer {
   model: string
@@ -31,11 +33,17 @@ export const first = signal<Answer | null>(null)
 export const second = signal<Answer | null>(null)
 export const secondFailure = signal<Failure | null>(null)
 
+export interface Opened {
+  name: string
+  records: AttentionRecord[]
+}
+export const opened = signal<Opened | null>(null)
+
 export const modelName = computed(() => state.model.value || models.value[0]?.name || '')
 export const modelInfo = computed(() => models.value.find((m) => m.name === modelName.value))
 export const isChanged = computed(
   () =>
-    (state.second.value !== '' && state.second.value !== modelName.value) ||
+    (state.second.value !== '' && (opened.value !== null || state.second.value !== modelName.value)) ||
     state.next.value !== '' ||
     state.prefix.value !== '' ||
     state.edits.value.length > 0,
@@ -65,6 +73,29 @@ function answerOf(from: TranslateAnswer): Answer {
   }
 }
 
+function answerOfFile({ name, records }: Opened): Answer {
+  return { model: name, text: '', candidates: [], record: records[0]!, records, tree: [], milliseconds: 0, live: false }
+}
+
+// Every view shows the file from now on; what was changed by hand belonged to something else.
+export function open(name: string, content: string): void {
+  try {
+    const file = { name, records: readRecords(content) }
+    batch(() => {
+      opened.value = file
+      first.value = answerOfFile(file)
+      failure.value = null
+      set({ ...kUnchanged, text: file.records[0]!.source.text, target: '', second: '', rank: 1, row: -1, layer: 0, head: 0, how: 'mean' })
+    })
+  } catch (error) {
+    failure.value = { ...failureOf(error), message: `${name}: ${error instanceof Error ? error.message : error}` }
+  }
+}
+
+export function showRecord(rank: number): void {
+  set({ rank, row: -1, text: opened.peek()!.records[rank - 1]!.source.text })
+}
+
 async function forced(text: string, target: string, options: Options, abort: AbortSignal): Promise<Answer> {
   const began = performance.now()
   // What is forced needs no search: the server refuses what it has no use for.
@@ -79,6 +110,12 @@ async function forced(text: string, target: string, options: Options, abort: Abo
 class Asker {
   private timer = 0
   private abort: AbortController | null = null
+
+  stop(): void {
+    clearTimeout(this.timer)
+    this.abort?.abort()
+    busy.value = false
+  }
 
   ask(wait: number, question: (abort: AbortSignal) => Promise<void>, failed: Signal<Failure | null>): void {
     clearTimeout(this.timer)
@@ -120,7 +157,7 @@ async function askFirst(abort: AbortSignal): Promise<void> {
       {
         start: (event) => (partial = new PartialRecord(event, modelInfo.peek())),
         token: (event) => (partial?.add(event), later()),
-        revise: (output) => (partial?.revise(output), later()),
+        revise: (event) => (partial?.revise(event), later()),
       },
       abort,
     )
@@ -133,10 +170,14 @@ async function askFirst(abort: AbortSignal): Promise<void> {
 }
 
 function optionsOf(model: string): Options {
+  const options: Options = { model, alternatives: kAlternatives, attention: true }
   const beam = state.beam.peek()
-  const options: Options = { model, beam, nbest: Math.min(state.nbest.peek(), beam), alternatives: kAlternatives, attention: true }
-  if (beam > 1) options.tree = true
-  return options
+  const nbest = state.nbest.peek()
+  if (state.sample.peek()) {
+    const [temperature, top_k, top_p, seed] = [state.temperature.peek(), state.top_k.peek(), state.top_p.peek(), state.seed.peek()]
+    return { ...options, sample: true, nbest, temperature, top_k, top_p, seed }
+  }
+  return { ...options, beam, nbest: Math.min(nbest, beam), ...(beam > 1 && { tree: true }) }
 }
 
 async function askSecond(abort: AbortSignal): Promise<void> {
@@ -161,31 +202,34 @@ export async function loadModels(): Promise<void> {
     return
   }
   if (!models.peek().some((m) => m.name === state.model.peek())) state.model.value = ''
-  if (state.text.peek() === '') set({ text: modelInfo.peek()?.examples[0] ?? '' })
+  if (state.text.peek() === '' && !opened.peek()) set({ text: modelInfo.peek()?.examples[0] ?? '' })
 }
+
+// What a question is made of; reading it makes an effect follow it.
+const kSearch = ['text', 'target', 'beam', 'nbest', 'sample', 'temperature', 'top_k', 'top_p', 'seed'] as const
+const kChange = ['second', 'prefix', 'path', 'next', 'edits'] as const
+const followed = (keys: readonly (keyof State)[]): unknown[] => [modelName.value, ...keys.map((k) => state[k].value)]
 
 export function keepAsking(): void {
   const asker = new Asker()
   const other = new Asker()
   let at = 0
   effect(() => {
-    const { text, beam, nbest, target } = state
-    const question = [text.value, modelName.value, beam.value, nbest.value, target.value]
+    followed(kSearch)
     if (models.value.length === 0) return
-    if (text.value.trim() === '') {
+    if (opened.value) return asker.stop()
+    if (state.text.value.trim() === '') {
       asker.ask(0, async () => void (first.value = null), failure)
       return
     }
-    void question
     // The first question of a visit need not wait for fingers.
     asker.ask(at++ === 0 ? 0 : kWait, askFirst, failure)
   })
   effect(() => {
-    const { text, beam, nbest, target, prefix, path, next, edits } = state
-    const question = [text.value, modelName.value, beam.value, nbest.value, target.value, prefix.value, path.value, next.value, edits.value, state.second.value]
-    void question
+    followed(kSearch)
+    followed(kChange)
     if (models.value.length === 0) return
-    if (!isChanged.value || text.value.trim() === '') {
+    if (!isChanged.value || state.text.value.trim() === '') {
       other.ask(0, async () => void (second.value = null), secondFailure)
       return
     }

@@ -15,6 +15,11 @@ export interface State {
   model: string // '' for the server's first
   beam: number
   nbest: number
+  sample: boolean // words are drawn, and what follows says how; else the likeliest are searched for
+  temperature: number
+  top_k: number // 0 for all
+  top_p: number
+  seed: number
   rank: number // of the candidate shown, from 1
   target: string // forced; '' for none
   view: View
@@ -40,6 +45,11 @@ export const kDefaults: Readonly<State> = {
   model: '',
   beam: 1,
   nbest: 1,
+  sample: false,
+  temperature: 1,
+  top_k: 0,
+  top_p: 1,
+  seed: 1,
   rank: 1,
   target: '',
   view: 'heatmap',
@@ -81,13 +91,16 @@ export function hover(row: number, column: number): void {
 }
 
 // What was changed by hand belongs to a sentence: another sentence begins anew. Heads stay switched off.
+export const kUnchanged = { prefix: '', path: [], next: '', edits: [] } satisfies Partial<State>
+
 export function setText(text: string): void {
-  const edits = state.edits.peek().filter((e) => e.off)
-  set({ text, rank: 1, row: -1, prefix: '', path: [], next: '', edits: edits.length === state.edits.peek().length ? state.edits.peek() : edits })
+  const edits = state.edits.peek()
+  const off = edits.filter((e) => e.off)
+  set({ ...kUnchanged, text, rank: 1, row: -1, edits: off.length === edits.length ? edits : off })
 }
 
 export function setModel(model: string): void {
-  set({ model, rank: 1, row: -1, prefix: '', path: [], next: '', edits: [], layer: 0, head: 0, kind: 'cross', how: 'mean' })
+  set({ ...kUnchanged, model, rank: 1, row: -1, layer: 0, head: 0, kind: 'cross', how: 'mean' })
 }
 
-export const clearWhatIf = (): void => set({ prefix: '', path: [], next: '', edits: [], second: '' })
+export const clearWhatIf = (): void => set({ ...kUnchanged, second: '' })

@@ -10,15 +10,21 @@ const kChoices: Partial<Record<keyof State, readonly string[]>> = {
   palette: ['cividis', 'viridis'],
   lang: ['', 'en', 'zh'],
 }
-const kRanges: Partial<Record<keyof State, readonly [number, number]>> = {
+export const kRanges: Partial<Record<keyof State, readonly [number, number]>> = {
   beam: [1, 16],
   nbest: [1, 16],
+  temperature: [0.001, 100],
+  top_k: [0, 1e6],
+  top_p: [0.001, 1],
+  seed: [0, 2 ** 31],
   rank: [1, 16],
   layer: [0, 1000],
   head: [0, 1000],
   hide: [0, 0.95],
   row: [-1, 1e6],
 }
+
+const kShares: readonly (keyof State)[] = ['hide', 'temperature', 'top_p'] // no whole numbers
 
 function readEdits(text: string): State['edits'] | undefined {
   try {
@@ -46,9 +52,9 @@ function readOne(key: keyof State, text: string): unknown {
   if (range) {
     const value = Number(text)
     if (!Number.isFinite(value) || value < range[0] || value > range[1]) return undefined
-    return key === 'hide' ? value : Math.round(value)
+    return kShares.includes(key) ? value : Math.round(value)
   }
-  if (key === 'words') return text === '1'
+  if (key === 'words' || key === 'sample') return text === '1'
   if (key === 'edits') return readEdits(text)
   if (key === 'path') return readPath(text)
   return text

@@ -14,6 +14,7 @@ import { HeadsPanel } from './heads_panel'
 import { HeatmapPanel } from './heatmap_panel'
 import { Inspector } from './inspector'
 import { Lens } from './lens'
+import { DropPlace } from './open_file'
 import { Pair } from './pair'
 import { Said } from './said'
 import { StepsPanel } from './steps_panel'
@@ -62,6 +63,7 @@ export function App() {
         {t('skip')}
       </a>
       <Header />
+      <DropPlace />
       <main>
         <Ask />
         {failure.value && <Failure failure={failure.value} />}

@@ -5,7 +5,7 @@ import { t } from '../i18n'
 import { difference, type Difference, type Pairs } from '../model/compare'
 import { percent, type Grid } from '../model/grid'
 import { shown } from '../model/text'
-import { first, isChanged, modelName, models, second, secondFailure } from '../state/answers'
+import { first, isChanged, modelName, models, opened, second, secondFailure } from '../state/answers'
 import { dark, grid, otherGrid, titleOf } from '../state/derived'
 import { set, state, type Place } from '../state/store'
 import { changeTint, weightTint } from '../views/colour'
@@ -131,7 +131,9 @@ export function changeText(p: number, q: number): string {
 export function ComparePanel() {
   const a = grid.value!
   const b = otherGrid.value
-  const options = models.value.map((m) => [m.name, m.name === modelName.value ? t('compare.same') : m.name] as const)
+  // A file is compared with what a model says now.
+  const none = opened.value ? ([['', t('compare.nothing.yet')]] as const) : []
+  const options = [...none, ...models.value.map((m) => [m.name, m.name === modelName.value && !opened.value ? t('compare.same') : m.name] as const)]
   useEffect(() => {
     if (!b) sheet.value = null
   }, [b])
@@ -142,7 +144,7 @@ export function ComparePanel() {
           <span>{t('compare.with')}</span>
           <select onChange={(event) => set({ second: (event.target as HTMLSelectElement).value })}>
             {options.map(([key, name]) => (
-              <option key={key} value={key} selected={key === (state.second.value || modelName.value)}>
+              <option key={key} value={key} selected={key === (state.second.value || (opened.value ? '' : modelName.value))}>
                 {name}
               </option>
             ))}

@@ -19,7 +19,7 @@ export function Failure({ failure }: { failure: What }) {
           {t('key')} <input name="key" type="password" autocomplete="off" />
         </label>
       )}
-      <button type="submit">{needsKey ? t('key.send') : t('retry')}</button>
+      {failure.code !== 'record' && <button type="submit">{needsKey ? t('key.send') : t('retry')}</button>}
     </form>
   )
 }

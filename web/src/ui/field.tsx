@@ -1,4 +1,4 @@
-// A labelled menu.
+// A labelled menu, and a labelled number.
 interface Props<T extends string | number> {
   label: string
   value: T
@@ -22,6 +22,29 @@ export function Menu<T extends string | number>({ label, value, options, onPick,
           </option>
         ))}
       </select>
+    </label>
+  )
+}
+
+interface NumberProps {
+  label: string
+  value: number
+  range: readonly [number, number]
+  step: number | 'any'
+  onPick: (value: number) => void
+}
+
+// What is half typed, or out of range, changes nothing; when the field is left it shows what holds.
+export function NumberField({ label, value, range, step, onPick }: NumberProps) {
+  const type = (event: Event): void => {
+    const field = event.target as HTMLInputElement
+    if (field.value !== '' && field.checkValidity()) onPick(field.valueAsNumber)
+  }
+  const leave = (event: Event): void => void ((event.target as HTMLInputElement).value = String(value))
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input type="number" value={value} min={range[0]} max={range[1]} step={step} onInput={type} onBlur={leave} />
     </label>
   )
 }

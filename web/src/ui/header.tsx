@@ -1,12 +1,14 @@
 // The name, the model and the language.
 import { kLanguages, language, t, type Language } from '../i18n'
-import { modelInfo, modelName, models } from '../state/answers'
+import { modelInfo, modelName, models, opened } from '../state/answers'
 import { setModel, setText, state } from '../state/store'
 import { Menu } from './field'
+import { OpenButton } from './open_file'
 
 function pickModel(name: string): void {
   const before = modelInfo.peek()
   const text = state.text.peek()
+  opened.value = null
   setModel(name)
   // A sentence that was one model's example says nothing to another.
   const after = models.peek().find((m) => m.name === name)
@@ -29,6 +31,7 @@ export function Header() {
           options={Object.entries(kLanguages) as [Language, string][]}
           onPick={(lang) => (state.lang.value = lang)}
         />
+        <OpenButton />
       </div>
       {info && (
         <p class="faint about">

@@ -4,6 +4,7 @@ import { t } from '../i18n'
 import { hasAbsent, type Grid } from '../model/grid'
 import { everyHead } from '../model/reduce'
 import { isOff, toggleHead } from '../model/whatif'
+import { opened } from '../state/answers'
 import { attention, kind, record } from '../state/derived'
 import { set, state } from '../state/store'
 import { weightTint, type Tint } from '../views/colour'
@@ -26,15 +27,17 @@ function Head({ grid, tint }: { grid: Grid; tint: Tint }) {
         {t('head')} {head}
       </button>
       <CanvasView scene={scene} label={nameOf(grid)} small onPress={open} />
-      <button
-        type="button"
-        class="switch"
-        aria-pressed={off}
-        onClick={() => set({ edits: toggleHead(state.edits.peek(), kind.peek(), layer, head) })}
-      >
-        {t('heads.off')}
-        <span class="unseen">: {nameOf(grid)}</span>
-      </button>
+      {!opened.value && (
+        <button
+          type="button"
+          class="switch"
+          aria-pressed={off}
+          onClick={() => set({ edits: toggleHead(state.edits.peek(), kind.peek(), layer, head) })}
+        >
+          {t('heads.off')}
+          <span class="unseen">: {nameOf(grid)}</span>
+        </button>
+      )}
     </li>
   )
 }
@@ -50,7 +53,7 @@ export function HeadsPanel() {
   useSheet({ title, note: '', scene, tint, grids }, [scene, title])
   return (
     <div>
-      <p class="faint">{t('heads.about')}</p>
+      <p class="faint">{t(opened.value ? 'heads.saved' : 'heads.about')}</p>
       <Legend tint={tint} masked={grids.some(hasAbsent)} />
       {Array.from({ length: grids.length / across }, (_, layer) => (
         <section>

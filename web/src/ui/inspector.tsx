@@ -6,6 +6,7 @@ import { t } from '../i18n'
 import { choiceEntropy, percent, rowEntropy } from '../model/grid'
 import { shown } from '../model/text'
 import { pathBefore, prefixBefore } from '../model/whatif'
+import { opened } from '../state/answers'
 import { grid, record } from '../state/derived'
 import { hovered, set, state } from '../state/store'
 import { barsOf } from '../views/steps'
@@ -29,7 +30,7 @@ function Alternatives({ row }: { row: number }) {
           <li class={bar.taken ? 'taken' : ''}>
             <button
               type="button"
-              disabled={bar.taken || state.target.value !== ''}
+              disabled={bar.taken || state.target.value !== '' || opened.value !== null}
               onClick={() => force(bar.text)}
             >
               <span class="unseen">{t(bar.taken ? 'step.taken' : 'step.write')} </span>
@@ -80,7 +81,7 @@ export function Inspector() {
       </h2>
       {g.notes.length > 0 && (
         <>
-          <p class="faint">{t('step.choose')}</p>
+          <p class="faint">{t(opened.value ? 'step.others' : 'step.choose')}</p>
           <Alternatives row={row} />
         </>
       )}
@@ -90,6 +91,7 @@ export function Inspector() {
         {choice !== null && t('entropy.choice.long', { value: choice.toFixed(2) })}
       </p>
       {g.reduction.kind === 'cross' &&
+        !opened.value &&
         (editing ? (
           <RowEditor key={`${g.firstToken[row]}`} step={g.firstToken[row]!} close={() => setEditing(false)} />
         ) : (

@@ -5,7 +5,7 @@ import { t } from '../i18n'
 import { isolated, shown } from '../model/text'
 import { pathTo, type TreeNode } from '../model/tree'
 import { prefixBefore } from '../model/whatif'
-import { first } from '../state/answers'
+import { first, opened } from '../state/answers'
 import { dark, record } from '../state/derived'
 import { hover, hovered, set } from '../state/store'
 import { beam } from '../views/beam'
@@ -111,11 +111,12 @@ export function TreePanel() {
   useEffect(() => {
     if (nodes.length === 0) sheet.value = null
   }, [nodes])
+  if (nodes.length === 0 && opened.value) return <p>{t('tree.saved')}</p>
   if (nodes.length === 0) {
     return (
       <p>
         {t('tree.none')}{' '}
-        <button type="button" onClick={() => set({ beam: 4, nbest: 3 })}>
+        <button type="button" onClick={() => set({ beam: 4, nbest: 3, sample: false })}>
           {t('tree.beam')}
         </button>
       </p>

@@ -1,5 +1,7 @@
 // A real Chromium and a server for the browser tests: the mock with the built page, or the server FOVEA_URL names.
+import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { after, before } from 'node:test'
 import { chromium } from 'playwright-core'
 import { serve } from '../../mock/server.mjs'
 
@@ -7,6 +9,10 @@ const kPlaces = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-b
 export const executablePath = kPlaces.find(existsSync)
 export const isMock = !process.env.FOVEA_URL
 export const why = executablePath ? false : 'there is no Chromium here (set CHROMIUM)'
+
+// Of the mock, or of the models that tests/check_page.py trains: one with several heads, and another to compare it with.
+export const kHeads = isMock ? 'en-de' : 'dates-transformer'
+export const kOther = isMock ? 'en-de-small' : 'dates'
 
 export async function open() {
   const server = isMock ? await serve() : null
@@ -18,6 +24,7 @@ export async function open() {
   const page = async (wanted = '', options = {}) => {
     const hash = addressOf(wanted)
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US', ...options })
+    context.setDefaultTimeout(120_000) // a machine that is busy is slow
     const it = await context.newPage()
     it.on('pageerror', (error) => troubles.push(`error: ${error.message}`))
     it.on('console', (message) => message.type() === 'error' && troubles.push(`console: ${message.text()}`))
@@ -34,6 +41,21 @@ export async function open() {
     server?.close()
   }
   return { page, close, troubles, asked, url }
+}
+
+// The same for a file of tests: opened before them, closed after them.
+export function visit() {
+  const it = {}
+  before(async () => {
+    if (!why) Object.assign(it, await open())
+  })
+  after(async () => {
+    if (why) return
+    await it.close()
+    // Every page was watched: nothing left the machine, the policy was never broken.
+    assert.deepEqual(it.troubles, [])
+  })
+  return it
 }
 
 // A model of a real server may bring no examples.

@@ -1,23 +1,12 @@
 // The page in a real browser: what a person does with it, and what must never happen while they do.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
-import { isMock, open, settled, shaded, tokens, why } from './browser.mjs'
+import { test } from 'node:test'
+import { isMock, settled, shaded, tokens, visit, why } from './browser.mjs'
 
 const kViews = ['heatmap', 'flow', 'heads', 'steps', 'tree', 'compare', 'diagnostics']
-const kSentence = 'a dog runs through the snow'
-const needsMock = why || (isMock ? false : 'needs the models of the mock')
-let it
-
-before(async () => {
-  if (!why) it = await open()
-})
-after(async () => {
-  if (!it) return
-  await it.close()
-  // Every page above was watched: nothing left the machine, the policy was never broken.
-  assert.deepEqual(it.troubles, [])
-})
+const needsMock = why || (isMock ? false : 'needs what only the mock does')
+const it = visit()
 
 test('typing gives a translation', { skip: why }, async () => {
   const page = await it.page()
@@ -140,6 +129,7 @@ test('axe finds nothing to complain of', { skip: why }, async () => {
       const tab = page.locator(`#tab-${view}`)
       if ((await tab.count()) === 0) continue
       await tab.click()
+      if (view === 'diagnostics') await page.getByLabel('Words are').selectOption('drawn')
       await page.waitForTimeout(150)
       for (const more of await page.locator('#panel details:not([open]) > summary').all()) await more.click()
       const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
@@ -155,83 +145,6 @@ test('a phone needs no scrolling aside', { skip: why }, async () => {
     const wide = await page.evaluate(() => document.documentElement.scrollWidth)
     assert.ok(wide <= 390, `${view} is ${wide} px wide`)
     await page.context().close()
-  }
-})
-
-test('another word is forced by pressing it', { skip: why }, async () => {
-  const page = await it.page('row=1')
-  await settled(page)
-  const other = page.locator('.inspector .bars li:not(.taken) button').first()
-  const word = (await other.locator('bdi').textContent()).trim()
-  await other.click()
-  await page.waitForSelector('.whatif .answers')
-  assert.ok((await page.locator('.whatif').textContent()).includes(word))
-  assert.ok((await page.locator('.whatif .word.new').count()) > 0)
-  await page.getByRole('button', { name: 'See the difference' }).click()
-  await page.waitForSelector('#panel .two')
-  await page.getByRole('button', { name: 'Undo all' }).click()
-  await page.waitForFunction(() => !document.querySelector('.whatif'))
-})
-
-test('a head is switched off', { skip: needsMock }, async () => {
-  const page = await it.page('view=heads')
-  await settled(page)
-  await page.getByRole('button', { name: /^off.*layer 2, head 3/ }).click()
-  await page.waitForSelector('.whatif .answers')
-  assert.match(await page.locator('.whatif').textContent(), /layer 2, head 3 were off/)
-  assert.match(await page.locator('.whatif .written').nth(1).textContent(), /−\d/)
-  assert.match(decodeURIComponent(page.url()), /"off":true/)
-})
-
-test('a row is set with the keyboard', { skip: why }, async () => {
-  const page = await it.page('row=1')
-  await settled(page)
-  await page.getByRole('button', { name: 'Set where this step looks' }).click()
-  const bar = page.getByRole('slider').first()
-  await bar.focus()
-  await page.keyboard.press('End')
-  assert.equal(await bar.getAttribute('aria-valuenow'), '100')
-  await page.keyboard.press('ArrowRight')
-  await page.keyboard.press('PageUp')
-  assert.equal(await page.getByRole('slider').nth(1).getAttribute('aria-valuenow'), '20')
-  assert.equal(await bar.getAttribute('aria-valuenow'), '80')
-  await page.getByRole('button', { name: 'Try it' }).click()
-  await page.waitForSelector('.whatif .answers')
-})
-
-test('a target is forced', { skip: needsMock }, async () => {
-  const page = await it.page(`text=${encodeURIComponent(kSentence)}&target=${encodeURIComponent('eine Katze')}`)
-  await settled(page)
-  assert.equal((await page.locator('output').textContent()).trim(), 'eine Katze')
-  assert.deepEqual(await tokens(page, 'row').allTextContents(), ['eine', 'Katze', '</s>'])
-})
-
-test('two models are compared', { skip: needsMock }, async () => {
-  const page = await it.page('view=compare')
-  await settled(page)
-  await page.getByLabel('Compare with').selectOption('en-de-small')
-  await page.waitForSelector('#panel .two')
-  assert.match(await page.locator('#panel').textContent(), /Second less first.*7 of 7 rows/)
-})
-
-test('every view is saved as SVG, PNG, JSON and HTML', { skip: why }, async () => {
-  const page = await it.page('beam=4&nbest=2')
-  await settled(page)
-  for (const view of ['heatmap', 'flow', 'steps', 'tree', 'diagnostics']) {
-    await page.locator(`#tab-${view}`).click()
-    await page.waitForTimeout(150)
-    for (const format of ['SVG', 'PNG', 'JSON', 'HTML']) {
-      const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: `as ${format}` }).click()])
-      const content = await readFile(await download.path())
-      assert.equal(download.suggestedFilename(), `fovea-${view}.${format.toLowerCase()}`)
-      if (format === 'PNG') assert.equal(content.subarray(1, 4).toString(), 'PNG')
-      if (format === 'JSON') assert.equal(JSON.parse(content).record.fovea_record, 1)
-      if (format === 'HTML') assert.match(content.toString(), /^<!doctype html>.*Content-Security-Policy.*<svg /s)
-      if (format !== 'SVG') continue
-      const wrong = await page.evaluate((svg) => new DOMParser().parseFromString(svg, 'image/svg+xml').querySelector('parsererror')?.textContent, content.toString())
-      assert.equal(wrong, undefined)
-      assert.match(content.toString(), /<text /)
-    }
   }
 })
 
@@ -253,49 +166,4 @@ test('an error of the server is told', { skip: needsMock }, async () => {
   assert.match(await page.locator('[role=alert]').textContent(), /Too many questions\./)
   // The browser itself notes the status in its console.
   it.troubles.splice(0, it.troubles.length, ...it.troubles.filter((t) => !t.includes('503')))
-})
-
-test('timings (printed, not asserted)', { skip: needsMock }, async (t) => {
-  const spread = (list) => {
-    const sorted = [...list].sort((a, b) => a - b)
-    return `median ${sorted[sorted.length >> 1].toFixed(1)} ms, most ${sorted.at(-1).toFixed(1)} ms`
-  }
-  const durations = (page, name) => page.evaluate((n) => performance.getEntriesByName(n).map((e) => e.duration), name)
-  const paints = []
-  for (let i = 0; i < 5; ++i) {
-    const fresh = await it.page()
-    await settled(fresh)
-    paints.push(await fresh.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN))
-    await fresh.context().close()
-  }
-  t.diagnostic(`first contentful paint: ${spread(paints)}`)
-
-  let page = await it.page('model=large&text=512')
-  await settled(page)
-  const box = await page.locator('#panel .stage').first().boundingBox()
-  await page.evaluate(() => performance.clearMeasures())
-  const frames = page.evaluate(
-    () =>
-      new Promise((done) => {
-        const times = []
-        let last = performance.now()
-        const tick = (now) => {
-          times.push(now - last)
-          last = now
-          times.length < 60 ? requestAnimationFrame(tick) : done(times)
-        }
-        requestAnimationFrame(tick)
-      }),
-  )
-  for (let i = 0; i < 60; ++i) await page.mouse.move(box.x + 80 + i * 5, box.y + 60 + i * 4)
-  t.diagnostic(`512 × 512 hover: overlay ${spread(await durations(page, 'fovea:light'))}; frames ${spread(await frames)}`)
-
-  page = await it.page('model=large&text=2048')
-  await settled(page)
-  await page.evaluate(() => performance.clearMeasures())
-  for (const scale of ['sqrt', 'log', 'linear', 'sqrt', 'log', 'linear']) {
-    await page.getByLabel('Scale').selectOption(scale)
-    await page.waitForTimeout(120)
-  }
-  t.diagnostic(`2,048 × 2,048 repaint: ${spread(await durations(page, 'fovea:paint'))}`)
 })

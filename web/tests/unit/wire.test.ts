@@ -46,9 +46,15 @@ describe('a growing record', () => {
     expect(record.log_probability).toBe(-3)
     expect(record.attentions[0]).toMatchObject({ kind: 'cross', layers: 1, heads: 2, rows: 2, columns: 2 })
     expect(record.attentions[0]!.weights[1]).toEqual(Float32Array.of(0.5, 0.5, 0, 1))
-    partial.revise('q')
+    // Another hypothesis is the best: what they have in common stays, with its rows.
+    partial.revise({ step: 1, end: 1 })
+    expect(partial.output).toBe('x')
+    expect(partial.record()!.attentions[0]!.rows).toBe(1)
+    partial.add({ step: 1, text: '看', begin: 2, end: 3, log_probability: -1, attention: { cross: [[0, 1], [1, 0]] } })
+    expect(partial.output).toBe('x 看')
+    expect(partial.record()!.attentions[0]!.weights[1]).toEqual(Float32Array.of(0.5, 0.5, 1, 0))
+    partial.revise({ step: 0, end: 0 })
     expect(partial.record()).toBeNull()
-    expect(partial.output).toBe('q')
   })
 })
 
@@ -60,6 +66,11 @@ describe('the address', () => {
       text: 'a & b # 看书 <i>',
       beam: 4,
       nbest: 3,
+      sample: true,
+      temperature: 0.75,
+      top_k: 40,
+      top_p: 0.95,
+      seed: 7,
       view: 'flow',
       how: 'one',
       layer: 2,
@@ -74,7 +85,7 @@ describe('the address', () => {
     expect(decode(`#${encode(state)}`)).toEqual(state)
   })
   it('ignores what it cannot read', () => {
-    expect(decode('#view=nothing&beam=-3&edits=%7Bbroken&layer=x&unknown=1')).toEqual(kDefaults)
+    expect(decode('#view=nothing&temperature=0&top_p=2&seed=-1&beam=-3&edits=%7Bbroken&layer=x&unknown=1')).toEqual(kDefaults)
   })
 })
 

@@ -1,0 +1,124 @@
+"""The tests of the page: its units, then in a browser, against the mock and against the program with a small model.
+
+usage: check_page.py unit|mock|server WEB [FOVEA]
+
+Exits with 77, and says why, where something that they need is not there.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+SKIPPED = 77
+NODE = 18
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+# Two models that learn for seconds: what they say is of no use, but they say it as any other does.
+RECIPE = """
+[data]
+generator = "dates"
+generated = 2000
+generated_valid = 20
+[source_vocabulary]
+kind = "character"
+[target_vocabulary]
+kind = "character"
+[model]
+embedding = 16
+hidden = 32
+[batch]
+tokens = 1024
+[training]
+steps = 60
+learning_rate = 1e-2
+"""
+MODELS = {
+    "dates": ["model.architecture=bahdanau"],
+    "dates-transformer": [
+        "model.architecture=transformer",
+        "model.attention.score=scaled-dot",
+        "model.attention.heads=2",
+        "model.self_attention.heads=2",
+        "model.hidden=16",
+        "model.encoder_layers=2",
+        "model.decoder_layers=2",
+    ],
+}
+
+
+def missing(part: str, web: pathlib.Path) -> str:
+    """Why the tests cannot run here; nothing if they can."""
+    node = shutil.which("node")
+    if node is None or shutil.which("npm") is None:
+        return "there is no Node and npm"
+    version = subprocess.run([node, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    if int(version.lstrip("v").split(".")[0]) < NODE:
+        return f"expected Node {NODE} or later, got {version}"
+    if not (web / "node_modules" / "playwright-core").exists():
+        return "the page's packages are not installed (npm install in web/)"
+    if part != "unit" and not os.environ.get("CHROMIUM") and not any(map(shutil.which, BROWSERS)):
+        return "there is no Chromium"
+    if part == "mock" and not (web / "dist" / "index.html").exists():
+        return "the page is not built (npm run build in web/)"
+    return ""
+
+
+def npm(script: str, web: pathlib.Path, **environment: str) -> int:
+    return subprocess.run(["npm", "run", "--silent", script], cwd=web, env={**os.environ, **environment}).returncode
+
+
+def train(fovea: str, folder: pathlib.Path) -> list[str]:
+    recipe = folder / "recipe.toml"
+    recipe.write_text(RECIPE)
+    for name, settings in MODELS.items():
+        chosen = [f"folder={folder / name}", *settings]
+        flags = [word for setting in chosen for word in ("--set", setting)]
+        subprocess.run([fovea, "train", str(recipe), *flags], stdout=subprocess.DEVNULL, check=True)
+    return [str(folder / name) for name in MODELS]
+
+
+def against_server(web: pathlib.Path, fovea: str) -> int:
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        models = train(fovea, folder)
+        record = str(folder / "record.jsonl")
+        view = [fovea, "view", "--model", models[1], "--beam", "2", "--nbest", "2", "--format", "json", "--output", record]
+        subprocess.run([*view, "3 june 2021"], check=True)
+        flags = ["--port", "0", "--log", "off"]
+        server = subprocess.Popen([fovea, "serve", "--model", *models, *flags], stdout=subprocess.PIPE, text=True)
+        try:
+            said = re.search(r"http://\S+", server.stdout.readline())
+            if said is None:
+                print("fovea serve did not say where it listens")
+                return 1
+            with urllib.request.urlopen(said.group()) as page:
+                if b'id="page"' not in page.read():
+                    print("skipped: the program was built without its page")
+                    return SKIPPED
+            failed = npm("test:browser", web, FOVEA_URL=said.group(), FOVEA_TEXT="12 may 1999", FOVEA_RECORD=record)
+        finally:
+            server.send_signal(signal.SIGTERM)
+            status = server.wait()
+        if status != 0:
+            print(f"fovea serve ended with {status}")
+        return failed or status
+
+
+def main(part: str, web: pathlib.Path, fovea: str = "") -> int:
+    why = missing(part, web)
+    if why:
+        print(f"skipped: {why}")
+        return SKIPPED
+    if part == "unit":
+        return npm("test:unit", web)
+    if part == "mock":
+        return npm("size", web) or npm("test:browser", web)
+    return against_server(web, fovea)
+
+
+sys.exit(main(sys.argv[1], pathlib.Path(sys.argv[2]), *sys.argv[3:]))
