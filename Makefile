@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 help:
 	@echo "make build    build the program, build/release/fovea"
 	@echo "make test     build everything and run the tests"
-	@echo "make demo     build and watch attention learn to look things up"
+	@echo "make demo     build, translate with a shipped model and look at its attention"
 	@echo "make asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make tsan     the tests under ThreadSanitizer"
 	@echo "make bench    build and run the benchmarks (minutes; BENCH=--quick for a look)"
@@ -29,10 +29,8 @@ build: packages
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target fovea
 
-demo: packages
-	@cmake --preset release >/dev/null
-	@cmake --build --preset release -j $(JOBS) --target lookup
-	@build/release/examples/lookup
+demo: build
+	@tools/demo
 
 bench: packages
 	cmake --preset release

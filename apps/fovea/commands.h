@@ -22,5 +22,6 @@ void add_data(CLI::App& app, Run& run);
 void add_serve(CLI::App& app, Run& run);
 void add_mechanisms(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
+void add_pack(CLI::App& app, Run& run);
 
 }  // namespace fovea::app

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/threads.h"
+#include "store/shipped.h"
 
 namespace fovea::app {
 
@@ -33,7 +34,9 @@ void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields,
 
 Translator ModelFlags::load() const {
   if (threads > 0) set_thread_count(threads);
-  return {models, translator};
+  std::vector<std::string> folders;
+  for (const std::string& model : models) folders.push_back(find_model(model));
+  return {folders, translator};
 }
 
 CLI::Option* add_model_flags(CLI::App& command, ModelFlags& flags) {
@@ -41,7 +44,9 @@ CLI::Option* add_model_flags(CLI::App& command, ModelFlags& flags) {
       ->check(CLI::NonNegativeNumber)
       ->group("Running");
   add_flags(command, flags.translator, "Running");
-  return command.add_option("-m,--model", flags.models, "A model folder; -m again for each more of an ensemble.")
+  return command
+      .add_option("-m,--model", flags.models,
+                  "A model folder, or the name of a shipped model; -m again for each more of an ensemble.")
       ->type_name("DIR")
       ->allow_extra_args(false);
 }

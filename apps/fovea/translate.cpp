@@ -4,12 +4,14 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
+#include "store/shipped.h"
 #include "text/lines.h"
 
 namespace fovea::app {
@@ -21,6 +23,7 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kLinesAtOnce = 4096;  // enough to sort by length
 
 struct TranslateFlags : ModelFlags {
+  std::vector<std::string> texts;
   std::string input = "-", output;
   bool json = false;
   SearchOptions search;
@@ -51,40 +54,71 @@ std::string text_lines(int64_t number, const Translation& translation, bool seve
   return out;
 }
 
-int translate(const TranslateFlags& flags) {
-  const Translator translator = flags.load();
-  LineReader reader(flags.input);
-  Output output(flags.output);
-  Console console(stderr);
-  const bool typed = flags.input == "-" && isatty(STDIN_FILENO) == 1;
-  const size_t at_once = typed ? 1 : kLinesAtOnce;
-  int64_t before = 0;
-  std::vector<std::string> lines;
-  const auto flush = [&] {
-    const auto show = [&](int64_t done) { console.live(fmt::format("{} lines translated", thousands(before + done))); };
-    const std::vector<Translation> translations = translator.translate(lines, flags.search, show);
+// Lines as they come, with a warning for each that was cut off.
+class LineTranslator {
+ public:
+  explicit LineTranslator(const TranslateFlags& flags) : flags_(flags), output_(flags.output) {}
+
+  void take(const std::vector<std::string>& lines) {
+    if (lines.empty()) return;
+    if (!translator_) load(lines.front());
+    const auto show = [&](int64_t done) {
+      console_.live(fmt::format("{} lines translated", thousands(before_ + done)));
+    };
+    const std::vector<Translation> translations = translator_->translate(lines, flags_.search, show);
     std::string text;
     for (size_t i = 0; i < lines.size(); ++i) {
-      const int64_t number = before + static_cast<int64_t>(i);
+      const int64_t number = before_ + static_cast<int64_t>(i);
       if (translations[i].cut) {
-        console.line(fmt::format("{}:{}: warning: {} tokens, more than the {} that are read; the rest was cut off",
-                                 flags.input == "-" ? "standard input" : flags.input, number + 1,
-                                 translations[i].source_tokens, translator.most_source()));
+        console_.line(fmt::format("{}:{}: warning: {} tokens, more than the {} that are read; the rest was cut off",
+                                  flags_.input == "-" ? "standard input" : flags_.input, number + 1,
+                                  translations[i].source_tokens, translator_->most_source()));
       }
-      text += flags.json ? json_line(lines[i], translations[i]) + "\n"
-                         : text_lines(number, translations[i], flags.search.nbest > 1);
+      text += flags_.json ? json_line(lines[i], translations[i]) + "\n"
+                          : text_lines(number, translations[i], flags_.search.nbest > 1);
     }
-    console.finish();
-    output.write(text);
-    before += static_cast<int64_t>(lines.size());
-    lines.clear();
-  };
+    console_.finish();
+    output_.write(text);
+    before_ += static_cast<int64_t>(lines.size());
+  }
+  void end() {
+    if (!translator_ && !flags_.models.empty()) load("");  // a wrong model is wrong without a line, too
+    output_.commit();
+  }
+
+ private:
+  void load(const std::string& first) {
+    TranslateFlags chosen = flags_;
+    if (chosen.models.empty()) chosen.models = {model_for(first)};
+    translator_.emplace(chosen.load());
+  }
+
+  const TranslateFlags& flags_;
+  Output output_;
+  Console console_{stderr};
+  std::optional<Translator> translator_;
+  int64_t before_ = 0;
+};
+
+int translate(const TranslateFlags& flags) {
+  LineTranslator translator(flags);
+  if (!flags.texts.empty()) {
+    translator.take(flags.texts);
+    translator.end();
+    return kDone;
+  }
+  LineReader reader(flags.input);
+  const bool typed = flags.input == "-" && isatty(STDIN_FILENO) == 1;
+  const size_t at_once = typed ? 1 : kLinesAtOnce;
+  std::vector<std::string> lines;
   for (std::string line; reader.next(line);) {
     lines.push_back(std::move(line));
-    if (lines.size() == at_once) flush();
+    if (lines.size() < at_once) continue;
+    translator.take(lines);
+    lines.clear();
   }
-  if (!lines.empty()) flush();
-  output.commit();
+  translator.take(lines);
+  translator.end();
   return kDone;
 }
 
@@ -93,13 +127,19 @@ int translate(const TranslateFlags& flags) {
 void add_translate(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("translate", "Translate lines of text: one line out for every line in.");
   const auto flags = std::make_shared<TranslateFlags>();
-  add_model_flags(*command, *flags)->required();
-  command->add_option("-i,--input", flags->input, "Text to translate; - for standard input.")->type_name("FILE");
+  CLI::Option* texts = command->add_option("text", flags->texts, "What to translate, instead of --input.");
+  texts->type_name("TEXT");
+  add_model_flags(*command, *flags);
+  command->add_option("-i,--input", flags->input, "Text to translate; - for standard input.")
+      ->type_name("FILE")
+      ->excludes(texts);
   command->add_option("-o,--output", flags->output, "Where translations go; standard output if not given.")
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "One JSON object a line, with scores and flags.");
   add_flags(*command, flags->search, "Search");
-  command->footer("With --nbest above 1, text output is: line number ||| translation ||| score.");
+  command->footer(
+      "Without --model, English goes to Chinese and Chinese to English, by the models that are shipped.\n"
+      "With --nbest above 1, text output is: line number ||| translation ||| score.");
   command->callback([flags, &run] { run = [flags] { return translate(*flags); }; });
 }
 

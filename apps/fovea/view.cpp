@@ -15,6 +15,7 @@
 #include "fovea/console.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
+#include "store/shipped.h"
 #include "text/lines.h"
 #include "view/align.h"
 #include "view/curves.h"
@@ -292,12 +293,15 @@ int show_runs(const ViewFlags& flags, const std::string& format) {
   return kDone;
 }
 
-int view(const ViewFlags& flags) {
+int view(ViewFlags flags) {
   const std::string format = format_of(flags);
   const bool binary = format == "png" || format == "npy";
   check(!binary || !flags.output.empty() || isatty(STDOUT_FILENO) != 1,
         "format {}: expected --output, for a terminal shows no such file", format);
   check(!flags.what.empty() || !flags.input.empty(), "view: expected a sentence with --model, a record, or a run");
+  // What is no file is a sentence, for the model that suits it.
+  const bool sentence = !flags.what.empty() && !std::filesystem::exists(flags.what.front());
+  if (flags.models.empty() && sentence) flags.models = {model_for(flags.what.front())};
   if (flags.models.empty()) {
     check(flags.target.empty() && flags.input.empty(), "view: --target and --input need --model");
     const bool runs = std::all_of(flags.what.begin(), flags.what.end(),
@@ -315,7 +319,7 @@ void add_view(CLI::App& app, Run& run) {
   const auto flags = std::make_shared<ViewFlags>();
   command
       ->add_option("what", flags->what,
-                   "With --model: a sentence. Without: records (JSON, one a line), or the folders of training runs.")
+                   "A sentence; or files: records (JSON, one a line), or the folders of training runs.")
       ->type_name("TEXT|FILE|DIR");
   add_model_flags(*command, *flags);
   command->add_option("-t,--target", flags->target, "What the model is made to write; with --input, a file of targets.")

@@ -83,6 +83,12 @@ void save_weights(const std::string& folder, const Parameters& parameters, const
   write_safetensors(weights_path(folder), named_tensors(parameters, values), {{"format", "fovea"}});
 }
 
+void save_packed(const std::string& folder, const LoadedModel& model) {
+  save_model_description(folder, model.config, *model.source, *model.target);
+  write_packed_safetensors(weights_path(folder), named_tensors(*model.parameters, model.parameters->values()),
+                           {{"format", "fovea"}});
+}
+
 std::vector<NamedTensor> named_tensors(const Parameters& parameters, const Tensor& values, const std::string& prefix) {
   std::vector<NamedTensor> tensors;
   for (const Parameter& p : parameters.list()) tensors.push_back({prefix + p.name(), parameters.part(values, p)});

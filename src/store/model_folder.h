@@ -41,6 +41,8 @@ void save_model_description(const std::string& folder, const FolderConfig& confi
                             const Vocabulary& target);
 // folder/model.safetensors. `values` are laid out like parameters.values(): themselves, or an average.
 void save_weights(const std::string& folder, const Parameters& parameters, const Tensor& values);
+// A model in a quarter of its space, as models are shipped: matrices in 8 bits.
+void save_packed(const std::string& folder, const LoadedModel& model);
 
 std::vector<NamedTensor> named_tensors(const Parameters& parameters, const Tensor& values,
                                        const std::string& prefix = {});

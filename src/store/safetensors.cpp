@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <system_error>
 
 #include "base/error.h"
@@ -118,19 +121,23 @@ void check_side_by_side(std::vector<Place> places, size_t data_bytes, const std:
   check(end == data_bytes, "{}: expected {} bytes of tensors, got {}", path, end, data_bytes);
 }
 
-}  // namespace
+// A tensor as it goes into a file.
+struct Written {
+  std::string name;
+  std::string_view dtype;
+  std::vector<int64_t> shape;
+  std::function<std::string()> bytes;  // made when they are due: a model is never there twice
+  size_t size;
+};
 
-void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
-                       const std::map<std::string, std::string>& metadata) {
+void write_all(const std::string& path, const std::vector<Written>& tensors,
+               const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   size_t at = 0;
-  for (const NamedTensor& named : tensors) {
-    const Shape& shape = named.tensor.shape();
-    header[named.name] = {{"dtype", name_of_dtype(named.tensor.dtype())},
-                          {"shape", std::vector<int64_t>(shape.begin(), shape.end())},
-                          {"data_offsets", {at, at + named.tensor.bytes()}}};
-    at += named.tensor.bytes();
+  for (const Written& tensor : tensors) {
+    header[tensor.name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}, {"data_offsets", {at, at + tensor.size}}};
+    at += tensor.size;
   }
   std::string text = header.dump();
   text.resize((text.size() + kLength + kAlignment - 1) / kAlignment * kAlignment - kLength, ' ');
@@ -139,11 +146,80 @@ void write_safetensors(const std::string& path, const std::vector<NamedTensor>& 
   AtomicFile file(path);
   file.write({reinterpret_cast<const char*>(&length), kLength});
   file.write(text);
-  for (const NamedTensor& named : tensors) {
-    const Tensor host = to_device(named.tensor, Device::cpu());
-    file.write({reinterpret_cast<const char*>(host.raw()), host.bytes()});
-  }
+  for (const Written& tensor : tensors) file.write(tensor.bytes());
   file.commit();
+}
+
+std::vector<int64_t> sizes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+Written as_it_is(const NamedTensor& named) {
+  return {named.name, name_of_dtype(named.tensor.dtype()), sizes_of(named.tensor.shape()),
+          [tensor = named.tensor] {
+            const Tensor host = to_device(tensor, Device::cpu());
+            return std::string(reinterpret_cast<const char*>(host.raw()), host.bytes());
+          },
+          named.tensor.bytes()};
+}
+
+constexpr float kMostInt8 = 127.0f;
+
+float scale_of(std::span<const float> row) {
+  float most = 0.0f;
+  for (const float x : row) most = std::max(most, std::abs(x));
+  return most / kMostInt8;
+}
+
+// Rows of f32, each in 8 bits.
+std::string packed_rows(const std::vector<float>& values, size_t columns) {
+  std::string bytes(values.size(), '\0');
+  for (size_t begin = 0; begin < values.size(); begin += columns) {
+    const float scale = scale_of(std::span(values).subspan(begin, columns));
+    for (size_t i = begin; i < begin + columns; ++i) {
+      const float x = scale > 0.0f ? std::round(values[i] / scale) : 0.0f;
+      bytes[i] = static_cast<char>(static_cast<int8_t>(std::clamp(x, -kMostInt8, kMostInt8)));
+    }
+  }
+  return bytes;
+}
+std::string scales_of_rows(const std::vector<float>& values, size_t columns) {
+  std::string bytes;
+  for (size_t begin = 0; begin < values.size(); begin += columns) {
+    const float scale = scale_of(std::span(values).subspan(begin, columns));
+    bytes.append(reinterpret_cast<const char*>(&scale), sizeof scale);
+  }
+  return bytes;
+}
+
+constexpr std::string_view kScale = ".scale";
+
+}  // namespace
+
+void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  std::vector<Written> all;
+  for (const NamedTensor& named : tensors) all.push_back(as_it_is(named));
+  write_all(path, all, metadata);
+}
+
+void write_packed_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                              const std::map<std::string, std::string>& metadata) {
+  std::vector<Written> all;
+  for (const NamedTensor& named : tensors) {
+    const Tensor& x = named.tensor;
+    if (x.dtype() != DType::kF32 || x.rank() != 2 || x.size() == 0) {
+      all.push_back(as_it_is(named));
+      continue;
+    }
+    const auto rows = static_cast<size_t>(x.dim(0)), columns = static_cast<size_t>(x.dim(1));
+    all.push_back({named.name, "I8", sizes_of(x.shape()),
+                   [x, columns] { return packed_rows(to_host<float>(x), columns); }, rows * columns});
+    all.push_back({named.name + std::string(kScale),
+                   "F32",
+                   {x.dim(0)},
+                   [x, columns] { return scales_of_rows(to_host<float>(x), columns); },
+                   rows * sizeof(float)});
+  }
+  write_all(path, all, metadata);
 }
 
 SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
@@ -199,6 +275,29 @@ std::vector<std::string> SafetensorsFile::names() const {
   return names;
 }
 
+std::vector<float> SafetensorsFile::widened(std::string_view name, const Entry& entry) const {
+  std::vector<float> values(entry.bytes / bytes_of_dtype(entry.dtype));
+  if (entry.dtype == "I8") {
+    const auto scales = entries_.find(std::string(name) + std::string(kScale));
+    check(scales != entries_.end() && scales->second.dtype == "F32" &&
+              scales->second.shape == std::vector{entry.shape[0]},
+          "{}: {}: expected {}{} beside it, f32 [{}]", path_, name, name, kScale, entry.shape[0]);
+    const auto columns = static_cast<size_t>(entry.shape[1]);
+    for (size_t i = 0; i < values.size(); ++i) {
+      float scale = 0.0f;
+      std::memcpy(&scale, scales->second.data + i / columns * sizeof scale, sizeof scale);
+      values[i] = scale * static_cast<float>(static_cast<int8_t>(entry.data[i]));
+    }
+    return values;
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint16_t x = 0;
+    std::memcpy(&x, entry.data + i * sizeof x, sizeof x);
+    values[i] = entry.dtype == "BF16" ? std::bit_cast<float>(static_cast<uint32_t>(x) << 16) : f16_value(x);
+  }
+  return values;
+}
+
 void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
   const auto found = entries_.find(name);
   check(found != entries_.end(), "{}: expected a tensor {}, got none", path_, name);
@@ -209,16 +308,10 @@ void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
   if (entry.dtype == name_of_dtype(into.dtype())) {
     copy_memory(into.device(), into.raw(), Device::cpu(), entry.data, entry.bytes);
   } else {
-    check(into.dtype() == DType::kF32 && bytes_of_dtype(entry.dtype) == 2 && entry.dtype.find('F') != std::string::npos,
+    const bool half = entry.dtype == "BF16" || entry.dtype == "F16";
+    check(into.dtype() == DType::kF32 && (half || (entry.dtype == "I8" && entry.shape.size() == 2)),
           "{}: {}: expected {}, got {}", path_, name, name_of_dtype(into.dtype()), entry.dtype);
-    std::vector<uint16_t> halves(entry.bytes / 2);
-    std::memcpy(halves.data(), entry.data, entry.bytes);
-    std::vector<float> values(halves.size());
-    const bool brain = entry.dtype == "BF16";
-    std::transform(halves.begin(), halves.end(), values.begin(), [&](uint16_t x) {
-      return brain ? std::bit_cast<float>(static_cast<uint32_t>(x) << 16) : f16_value(x);
-    });
-    copy(from_host(values, into.shape(), Device::cpu()), into);
+    copy(from_host(widened(name, entry), into.shape(), Device::cpu()), into);
   }
   into.contents_changed();
 }

@@ -19,6 +19,10 @@ struct NamedTensor {
 
 void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata);
+// The same in a quarter of the space, for f32 matrices: each row in 8 bits, of which `NAME.scale` (f32, one a row) says
+// what they are to be multiplied by. Everything else stays as it is.
+void write_packed_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                              const std::map<std::string, std::string>& metadata);
 
 class SafetensorsFile {
  public:
@@ -30,8 +34,8 @@ class SafetensorsFile {
   const std::string& path() const { return path_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   std::vector<std::string> names() const;
-  // Copies the tensor of that name. Error unless it is there, with this shape; f32 is read from f32, bf16
-  // and f16, anything else from its own dtype.
+  // Copies the tensor of that name. Error unless it is there, with this shape; f32 is read from f32, bf16, f16
+  // and packed rows, anything else from its own dtype.
   void read(std::string_view name, const Tensor& into) const;
 
  private:
@@ -42,6 +46,7 @@ class SafetensorsFile {
     size_t bytes;
   };
   void parse(std::string_view header, size_t data_bytes);
+  std::vector<float> widened(std::string_view name, const Entry& entry) const;
 
   std::string path_;
   std::byte* map_ = nullptr;

@@ -47,6 +47,16 @@ TEST(ModelFolder, AReloadedModelGivesTheSameLogits) {
   EXPECT_EQ(loaded.config.model.hidden, 5);
 }
 
+TEST(ModelFolder, APackedModelGivesAlmostTheSameLogits) {
+  const Saved saved;
+  const TemporaryFolder packed;
+  save_packed(packed.file("model"), load_model(saved.folder.path(), Device::cpu()));
+  const std::vector<float> before = logits(*saved.model);
+  const std::vector<float> after = logits(*load_model(packed.file("model"), Device::cpu()).model);
+  for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 0.02f);
+  EXPECT_NE(after, before);
+}
+
 TEST(ModelFolder, ErrorsNameTheFileAtFault) {
   const Saved saved;
   const std::string folder = saved.folder.path();

@@ -38,6 +38,29 @@ TEST(Safetensors, WhatIsWrittenIsRead) {
   EXPECT_ERROR(file.read("b", zeros({2}, DType::kF32, cpu)), "expected F32, got I32");
 }
 
+TEST(Safetensors, PackedRowsComeBackWithinHalfAStep) {
+  const TemporaryFolder folder;
+  const Device cpu = Device::cpu();
+  const std::vector<float> values = {1.0f, -0.5f, 0.003f, 0.0f, 0.0f, 0.0f, -127.0f, 126.6f, 1.0f};
+  const Tensor a = from_host(values, {3, 3}, cpu), bias = from_host(std::vector<float>{0.1f, 0.2f}, {2}, cpu);
+  write_packed_safetensors(folder.file("x"), {{"a", a}, {"bias", bias}}, {});
+  const SafetensorsFile file(folder.file("x"));
+  EXPECT_EQ(file.names(), (std::vector<std::string>{"a", "a.scale", "bias"}));
+  const Tensor again = zeros({3, 3}, DType::kF32, cpu), same = zeros({2}, DType::kF32, cpu);
+  file.read("a", again);
+  file.read("bias", same);
+  EXPECT_EQ(to_host<float>(same), to_host<float>(bias));
+  const std::vector<float> got = to_host<float>(again);
+  const float steps[3] = {1.0f / 127, 0.0f, 1.0f};
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], values[i], 0.5f * steps[i / 3] + 1e-6f) << i;
+
+  // Without its scales it is nothing.
+  std::string bytes = read_file(folder.file("x"));
+  bytes.replace(bytes.find("a.scale"), 7, "b.scale");
+  write_file_atomically(folder.file("y"), bytes);
+  EXPECT_ERROR(SafetensorsFile(folder.file("y")).read("a", again), "expected a.scale beside it, f32 [3]");
+}
+
 TEST(Safetensors, TheLayoutIsTheOneOthersRead) {
   const TemporaryFolder folder;
   write_safetensors(folder.file("x"), {{"w", from_host(std::vector<float>{1.5f}, {1}, Device::cpu())}}, {});

@@ -10,6 +10,7 @@
 #include "fovea/commands.h"
 #include "fovea/flags.h"
 #include "fovea/serve/http_server.h"
+#include "store/shipped.h"
 
 namespace fovea::app {
 
@@ -57,7 +58,10 @@ class Signals {
   std::atomic<bool> ended_ = false;
 };
 
-int serve(const ServeFlags& flags) {
+int serve(ServeFlags flags) {
+  if (flags.models.empty()) flags.models = shipped_models();
+  check(!flags.models.empty(), "serve: expected --model, for no shipped model is found");
+  for (std::string& model : flags.models) model = find_model(model);
   const Log log(flags.log);
   Metrics metrics;
   std::vector<Served> models;
@@ -100,9 +104,10 @@ int serve(const ServeFlags& flags) {
 void add_serve(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("serve", "Serve models over HTTP: a page to look at them, and an API.");
   const auto flags = std::make_shared<ServeFlags>();
-  command->add_option("-m,--model", flags->models, "A model folder; several may be given.")
-      ->type_name("DIR")
-      ->required();
+  command
+      ->add_option("-m,--model", flags->models,
+                   "A model folder or a shipped model's name; several may be given. Without: all that are shipped.")
+      ->type_name("DIR");
   command->add_option("--host", flags->http.host, "The address to listen on; 0.0.0.0 for all.")->capture_default_str();
   command->add_option("--port", flags->http.port, "0 for any that is free.")
       ->check(CLI::Range(0, 65535))

@@ -16,8 +16,9 @@
 // a function has the instruction set of the place where it is written, not where it is called. A header of
 // such functions includes this one before the lines that let it be seen once for every set.
 #ifndef HWY_DISABLED_TARGETS
-// On x86 the baseline, SSE4, AVX2 and AVX-512 remain; a register has a fixed size, which rules out SVE.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+// On x86 the baseline, AVX2 and AVX-512 remain; a register has a fixed size, which rules out SVE.
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #endif
 #ifdef HWY_TARGET_INCLUDE
 #include <hwy/foreach_target.h>

@@ -1,0 +1,19 @@
+// Models that come with the program, by name: `en-zh` instead of a path.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fovea {
+
+// Folders of models, where they are looked for: those FOVEA_MODELS names (separated by colons), models in the working
+// directory, and what lies with the program, installed or built.
+std::vector<std::string> shipped_models();  // those found, sorted by name; of equal names the first
+// A folder as it was given, or the shipped model of that name. Error that lists them when there is neither.
+std::string find_model(const std::string& name);
+// What translates this text when nobody says: by whether there are Chinese characters in it. Error when it is not
+// there.
+std::string model_for(std::string_view text);
+
+}  // namespace fovea

@@ -1,0 +1,53 @@
+#include "store/shipped.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/files.h"
+#include "support.h"
+#include "temporary_folder.h"
+
+namespace fovea {
+namespace {
+
+// Two folders of models, found through the environment.
+class Shipped : public ::testing::Test {
+ protected:
+  Shipped() {
+    make(first_, "en-zh");
+    make(first_, "phonemes");
+    make(second_, "en-zh");
+    make(second_, "zh-en");
+    std::filesystem::create_directories(first_.file("empty"));
+    ::setenv("FOVEA_MODELS", (first_.path() + ":" + second_.path()).c_str(), 1);
+  }
+  ~Shipped() override { ::unsetenv("FOVEA_MODELS"); }
+
+  static void make(const TemporaryFolder& folder, const std::string& name) {
+    std::filesystem::create_directories(folder.file(name));
+    for (const char* file : {"/config.json", "/model.safetensors"}) write_file_atomically(folder.file(name) + file, "");
+  }
+
+  TemporaryFolder first_, second_;
+};
+
+TEST_F(Shipped, ModelsAreFoundByTheirNames) {
+  EXPECT_EQ(find_model("phonemes"), first_.file("phonemes"));
+  EXPECT_EQ(find_model("en-zh"), first_.file("en-zh"));  // of equal names the first
+  EXPECT_EQ(find_model("zh-en"), second_.file("zh-en"));
+  EXPECT_EQ(find_model(first_.path()), first_.path());    // what is there is taken as it is
+  EXPECT_EQ(find_model("runs/nowhere"), "runs/nowhere");  // and so is a path, for whoever opens it to complain
+  EXPECT_ERROR(find_model("de-fr"), "de-fr: expected a model folder or one of en-zh, ");
+  EXPECT_ERROR(find_model("empty"), "got nothing of that name");
+}
+
+TEST_F(Shipped, TheTextSaysWhichWay) {
+  EXPECT_EQ(model_for("I love you."), first_.file("en-zh"));
+  EXPECT_EQ(model_for("我爱你。"), second_.file("zh-en"));
+  EXPECT_EQ(model_for(""), first_.file("en-zh"));
+}
+
+}  // namespace
+}  // namespace fovea
