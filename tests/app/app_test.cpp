@@ -17,13 +17,13 @@ TEST_F(App, HelpHelps) {
   const Outcome help = fovea_command({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* command :
-       {"train", "translate", "evaluate", "score", "view", "align", "serve", "data", "mechanisms", "info"}) {
+       {"train", "translate", "evaluate", "score", "view", "align", "serve", "data", "mechanisms", "info", "pack"}) {
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
     EXPECT_EQ(fovea_command({command, "--help"}).status, 0) << command;
   }
   EXPECT_EQ(fovea_command({}).status, 2);
   EXPECT_EQ(fovea_command({"trian"}).status, 2);
-  EXPECT_EQ(fovea_command({"translate"}).status, 2);
+  EXPECT_EQ(fovea_command({"score"}).status, 2);
   EXPECT_EQ(fovea_command({"train"}).status, 2);
   EXPECT_NE(fovea_command({"train", "--print-defaults"}).out.find("[model.attention]"), std::string::npos);
 }
@@ -42,6 +42,31 @@ TEST_F(App, MechanismsAreAllListed) {
   for (const Json& entry : listed["scores"]) {
     EXPECT_NE(text.find(entry["equation"].get<std::string>()), std::string::npos);
   }
+}
+
+TEST_F(App, ShippedModelsAreFoundAndTranslate) {
+  const Outcome chinese = fovea_command({"translate", "I love you.", "Where is the station?"});
+  EXPECT_EQ(chinese.status, 0) << chinese.err;
+  EXPECT_EQ(std::count(chinese.out.begin(), chinese.out.end(), '\n'), 2);
+  EXPECT_NE(chinese.out.find("爱"), std::string::npos) << chinese.out;
+  EXPECT_NE(chinese.out.find("车站"), std::string::npos) << chinese.out;
+  EXPECT_EQ(fovea_command({"translate"}, "I love you.\nWhere is the station?\n").out, chinese.out);
+  EXPECT_EQ(fovea_command({"translate", "-m", "en-zh", "I love you.", "Where is the station?"}).out, chinese.out);
+  const Outcome english = fovea_command({"translate", "我爱你。"});
+  EXPECT_NE(english.out.find("love"), std::string::npos) << english.out << english.err;
+  EXPECT_EQ(fovea_command({"translate", "-m", "phonemes", "h e l l o"}).out.substr(0, 2), "HH");
+  const Outcome view = fovea_command({"view", "I like apples."});
+  EXPECT_EQ(view.status, 0) << view.err;
+  EXPECT_NE(view.out.find("苹果"), std::string::npos) << view.out;
+  expect_failure({"translate", "-m", "en-tlh", "I love you."}, 1, "en-tlh: expected a model folder or one of en-zh");
+}
+
+TEST_F(App, APackedModelTranslates) {
+  const std::string packed = folder->file("packed");
+  const Outcome made = fovea_command({"pack", model(), packed});
+  EXPECT_EQ(made.status, 0) << made.err;
+  EXPECT_EQ(fovea_command({"translate", "-m", packed}, "a b c\n").status, 0);
+  expect_failure({"pack", model(), packed}, 1, "expected a new folder");
 }
 
 TEST_F(App, OneLineOutForEveryLineIn) {
