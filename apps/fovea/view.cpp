@@ -293,15 +293,22 @@ int show_runs(const ViewFlags& flags, const std::string& format) {
   return kDone;
 }
 
+// What is no file, and does not look like the name of one.
+bool is_sentence(const std::string& text) {
+  if (std::filesystem::exists(text)) return false;
+  const bool words = text.find(' ') != std::string::npos;
+  return words || (text.find('/') == std::string::npos && std::filesystem::path(text).extension().empty());
+}
+
 int view(ViewFlags flags) {
   const std::string format = format_of(flags);
   const bool binary = format == "png" || format == "npy";
   check(!binary || !flags.output.empty() || isatty(STDOUT_FILENO) != 1,
         "format {}: expected --output, for a terminal shows no such file", format);
   check(!flags.what.empty() || !flags.input.empty(), "view: expected a sentence with --model, a record, or a run");
-  // What is no file is a sentence, for the model that suits it.
-  const bool sentence = !flags.what.empty() && !std::filesystem::exists(flags.what.front());
-  if (flags.models.empty() && sentence) flags.models = {model_for(flags.what.front())};
+  if (flags.models.empty() && !flags.what.empty() && is_sentence(flags.what.front())) {
+    flags.models = {model_for(flags.what.front())};
+  }
   if (flags.models.empty()) {
     check(flags.target.empty() && flags.input.empty(), "view: --target and --input need --model");
     const bool runs = std::all_of(flags.what.begin(), flags.what.end(),
