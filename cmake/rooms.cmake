@@ -17,7 +17,9 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 add_library(fovea_options INTERFACE)
-target_include_directories(fovea_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
+target_include_directories(fovea_options INTERFACE
+  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>" "$<INSTALL_INTERFACE:include/fovea>")
+target_compile_features(fovea_options INTERFACE cxx_std_20)
 set(host_options
   -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   # g++ 12 sees an overlap in "text" + std::string that is not there (its bug 105651).
@@ -32,8 +34,9 @@ set(card_options
   --diag-suppress=177  # nvcc takes constants of a template that are used in other constants for unused
   -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers
   $<$<BOOL:${FOVEA_WERROR}>:-Werror=all-warnings>)
+# How we build, which is nobody else's business.
 target_compile_options(fovea_options INTERFACE
-  "$<$<COMPILE_LANGUAGE:CXX>:${host_options}>" "$<$<COMPILE_LANGUAGE:CUDA>:${card_options}>")
+  "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:${host_options}>;$<$<COMPILE_LANGUAGE:CUDA>:${card_options}>>")
 if(FOVEA_SANITIZE)
   target_compile_options(fovea_options INTERFACE -fsanitize=${FOVEA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(fovea_options INTERFACE -fsanitize=${FOVEA_SANITIZE})
@@ -44,4 +47,6 @@ function(fovea_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;USES" ${ARGN})
   add_library(fovea_${name} STATIC ${ROOM_SOURCES})
   target_link_libraries(fovea_${name} PUBLIC fovea_options ${ROOM_USES})
+  set_target_properties(fovea_${name} PROPERTIES EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY FOVEA_ROOMS fovea_${name})
 endfunction()
