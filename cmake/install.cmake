@@ -18,6 +18,17 @@ install(DIRECTORY recipes models DESTINATION share/fovea)
 install(DIRECTORY docs/ DESTINATION share/doc/fovea)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/fovea)
 
+# A man page and completions, from what the program says about itself.
+install(CODE "
+  set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  file(MAKE_DIRECTORY \"\${prefix}/share/man/man1\" \"\${prefix}/share/bash-completion/completions\")
+  foreach(made \"man;share/man/man1/fovea.1\" \"bash;share/bash-completion/completions/fovea\")
+    list(GET made 0 what)
+    list(GET made 1 where)
+    execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${CMAKE_SOURCE_DIR}/tools/reference.py\"
+      \"${CMAKE_BINARY_DIR}/fovea\" \${what} \"\${prefix}/\${where}\" COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()")
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "Fovea's maintainers")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""What the program says about itself, as documents: docs/command-reference.md, docs/recipe-reference.md and the tables
+of docs/attention.md; a man page and completions for bash.
+
+    tools/reference.py PROGRAM docs DOCS          writes the documents (`--check` instead: fails if they are not current)
+    tools/reference.py PROGRAM man FILE
+    tools/reference.py PROGRAM bash FILE
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+BEGIN, END = "<!-- from the program: {} -->", "<!-- end -->"
+
+
+def said(program, *words):
+    text = subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout
+    text = text.replace(program, "fovea")
+    return "\n".join(line.rstrip() for line in text.strip().split("\n"))
+
+
+def commands(program):
+    """Names with what they are for, in the order of the help."""
+    part = said(program, "--help").split("Subcommands:")[1].split("\n\n")[0]
+    return re.findall(r"^  (\w+) +(.+)$", part, re.M)
+
+
+def flags(program, command):
+    return sorted(set(re.findall(r"(?<![\w-])(--[a-z][a-z-]*)", said(program, command, "--help"))))
+
+
+def command_reference(program):
+    out = ["# Commands", "", "What `fovea COMMAND --help` prints; made by `tools/reference.py`.", ""]
+    for name, about in commands(program):
+        out += [f"## fovea {name}", "", "```", said(program, name, "--help"), "```", ""]
+    return "\n".join(out)
+
+
+def recipe_reference(program):
+    return "\n".join(["# Recipes", "", "Every setting with its meaning and its default, as `fovea train --print-defaults` prints them; made by",
+                      "`tools/reference.py`. A recipe holds what differs; `--set key=value` changes one for a run.", "",
+                      "```toml", said(program, "train", "--print-defaults"), "```", ""])
+
+
+def mechanism_table(entries):
+    out = ["| name | weights come from | paper | cost | |", "|---|---|---|---|---|"]
+    for e in entries:
+        cell = lambda key: e.get(key, "").replace("|", "\\|")
+        equation = f"`{cell('equation')}`" if e.get("equation") else ""
+        out.append(f"| `{cell('name')}` | {equation} | {cell('paper')} | {cell('cost')} | {cell('help')} |")
+    return "\n".join(out)
+
+
+def with_tables(text, program):
+    listed = json.loads(said(program, "mechanisms", "--json"))
+
+    def table(match):
+        name = match.group(1)
+        return f"{BEGIN.format(name)}\n{mechanism_table(listed[name])}\n{END}"
+
+    return re.sub(re.escape(BEGIN).replace(r"\{\}", r"(\w+)") + r".*?" + re.escape(END), table, text, flags=re.S)
+
+
+def documents(program, folder):
+    attention = folder / "attention.md"
+    yield folder / "command-reference.md", command_reference(program)
+    yield folder / "recipe-reference.md", recipe_reference(program)
+    yield attention, with_tables(attention.read_text(), program)
+
+
+def man_page(program):
+    roff = lambda text: re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"), flags=re.M)
+    version = said(program, "--version").split()[-1]
+    out = [f'.TH FOVEA 1 "" "fovea {version}" "User Commands"', ".SH NAME", "fovea \\- attention you can train, run and see",
+           ".SH SYNOPSIS", ".B fovea", ".I COMMAND", "[options]", ".SH DESCRIPTION", ".nf", roff(said(program, "--help")), ".fi"]
+    for name, _ in commands(program):
+        out += [f".SH FOVEA {name.upper()}", ".nf", roff(said(program, name, "--help")), ".fi"]
+    return "\n".join(out) + "\n"
+
+
+def completions(program):
+    names = [name for name, _ in commands(program)]
+    out = ["# bash completion of fovea", "_fovea() {", '  local word=${COMP_WORDS[COMP_CWORD]}',
+           "  if [ \"$COMP_CWORD\" -eq 1 ]; then", f'    COMPREPLY=($(compgen -W "{" ".join(names)} --help --version" -- "$word"))',
+           "    return", "  fi", '  case "$word" in', "    -*)", '      case "${COMP_WORDS[1]}" in']
+    for name in names:
+        out.append(f'        {name}) COMPREPLY=($(compgen -W "{" ".join(flags(program, name))}" -- "$word")) ;;')
+    out += ["      esac ;;", '    *) COMPREPLY=($(compgen -f -- "$word")) ;;', "  esac", "}", "complete -o filenames -F _fovea fovea", ""]
+    return "\n".join(out)
+
+
+def main():
+    program, what, where = sys.argv[1:4]
+    if what != "docs":
+        pathlib.Path(where).write_text(man_page(program) if what == "man" else completions(program))
+        return 0
+    stale = []
+    for path, text in documents(program, pathlib.Path(where)):
+        if "--check" not in sys.argv:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            stale.append(str(path))
+    if stale:
+        print("not what the program says, run tools/reference.py PROGRAM docs docs:", *stale)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
