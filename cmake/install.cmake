@@ -1,6 +1,7 @@
 # `cmake --install`: the program, the library for find_package(fovea), recipes and models; and a .deb of all that (cpack).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 get_property(rooms GLOBAL PROPERTY FOVEA_ROOMS)
 set_target_properties(fovea_options PROPERTIES EXPORT_NAME options)
