@@ -61,6 +61,15 @@ TEST_F(App, ShippedModelsAreFoundAndTranslate) {
   expect_failure({"translate", "-m", "en-tlh", "I love you."}, 1, "en-tlh: expected a model folder or one of en-zh");
 }
 
+TEST_F(App, DevicesAreNamed) {
+  const Outcome here = fovea_command({"translate", "-m", model(), "--device", "cpu"}, "a b c\n");
+  EXPECT_EQ(here.status, 0) << here.err;
+  expect_failure({"translate", "-m", model(), "--device", "tpu"}, 1, "device: expected auto, cpu, cuda or cuda:N",
+                 "a\n");
+  expect_failure({"train", recipe(), "--set", "folder=" + folder->file("other"), "--set", "device=cuda:77"}, 1,
+                 "device: ");
+}
+
 TEST_F(App, APackedModelTranslates) {
   const std::string packed = folder->file("packed");
   const Outcome made = fovea_command({"pack", model(), packed});
