@@ -22,7 +22,7 @@ struct ServeFlags {
   ApiOptions api;
   TranslatorOptions translator;
   int64_t max_queue = 256;
-  double batch_wait_ms = 2;
+  double batch_wait_ms = 1;
   int threads = 0;
   std::string log = "text";
 };
