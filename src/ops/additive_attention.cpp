@@ -28,18 +28,17 @@ class AdditiveLooks final : public Looks<AdditiveLook> {
     const Device d = keys.device();
     const int64_t steps = queries(&AdditiveLook::query), batch = keys.dim(1), rows = batch * heads;
     const Shape of_scores = {batch, heads, steps, keys.dim(0)};
-    kernels(d).additive_score_grad(stream(d),
-                                   {.query = joined(tape, &AdditiveLook::query, 1, {steps, batch, keys.dim(2)}),
-                                    .keys = keys.value(),
-                                    .v = v.value(),
-                                    .lengths = lengths,
-                                    .dscore = joined(tape, &AdditiveLook::dscore, rows, of_scores),
-                                    .dkeys = keys.grad(),
-                                    .dv = v.grad(),
-                                    .heads = heads});
+    kernels(d).additive_score_grad(stream(d), {.query = joined(&AdditiveLook::query, 1, {steps, batch, keys.dim(2)}),
+                                               .keys = keys.value(),
+                                               .v = v.value(),
+                                               .lengths = lengths,
+                                               .dscore = joined(&AdditiveLook::dscore, rows, of_scores),
+                                               .dkeys = keys.grad(),
+                                               .dv = v.grad(),
+                                               .heads = heads});
     if (values.needs_grad()) {
-      const Tensor weights = joined(tape, &AdditiveLook::weights, rows, of_scores);
-      const Tensor dout = joined(tape, &AdditiveLook::dout, 1, {steps, batch, values.dim(2)});
+      const Tensor weights = joined(&AdditiveLook::weights, rows, of_scores);
+      const Tensor dout = joined(&AdditiveLook::dout, 1, {steps, batch, values.dim(2)});
       const auto [dvalues, accumulate] = values.grad_slot();
       kernels(d).matmul(stream(d), {.a = per_head(weights, true),
                                     .b = per_head(dout, heads),

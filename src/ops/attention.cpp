@@ -37,12 +37,12 @@ class DotLooks final : public Looks<DotLook> {
     const Device d = keys.device();
     const int64_t steps = queries(&DotLook::query), batch = keys.dim(1);
     const Shape of_values = {steps, batch, values.dim(2)};
-    kernels(d).dot_attention_grad(stream(d), {.query = joined(tape, &DotLook::query, 1, {steps, batch, keys.dim(2)}),
+    kernels(d).dot_attention_grad(stream(d), {.query = joined(&DotLook::query, 1, {steps, batch, keys.dim(2)}),
                                               .keys = keys.value(),
                                               .values = values.value(),
-                                              .out = joined(tape, &DotLook::out, 1, of_values),
-                                              .lse = joined(tape, &DotLook::lse, batch * heads, {batch, heads, steps}),
-                                              .dout = joined(tape, &DotLook::dout, 1, of_values),
+                                              .out = joined(&DotLook::out, 1, of_values),
+                                              .lse = joined(&DotLook::lse, batch * heads, {batch, heads, steps}),
+                                              .dout = joined(&DotLook::dout, 1, of_values),
                                               .dkeys = keys.grad(),
                                               .dvalues = values.grad(),
                                               .heads = heads,

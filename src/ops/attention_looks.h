@@ -21,7 +21,7 @@ template <class Look> class Looks : public PutOff {
 
  protected:
   // A tensor of all steps, joined: rows [outer, its share] side by side. One step's is taken as it is.
-  Tensor joined(Tape& tape, Tensor Look::*part, int64_t outer, const Shape& shape) {
+  Tensor joined(Tensor Look::*part, int64_t outer, const Shape& shape) {
     const Tensor& only = first_->look.*part;
     if (count_ == 1) return only.reshape(shape);
     thread_local std::vector<Piece> pieces;
@@ -34,7 +34,6 @@ template <class Look> class Looks : public PutOff {
     kernels(only.device()).concat(stream(only.device()), {.pieces = pieces, .joined = made, .outer = outer});
     pieces.clear();
     made_.push_back(made);
-    static_cast<void>(tape);
     return made;
   }
   int64_t queries(Tensor Look::*query) const {

@@ -1,25 +1,10 @@
-// Heads lie inside the last axis: matrix (b,h) of a sequence [T,B,H*d] begins at (b*H+h)*d and its rows are B*H*d
-// apart, so nothing is transposed in memory; of scores [B,H,T,S] it is one of B*H.
+// Sequences of heads, as the attentions' ops expect them.
 #pragma once
 
-#include "kernels/kernels.h"
+#include "kernels/heads.h"
 #include "ops/check.h"
 
 namespace fovea {
-
-inline Matrix per_head(const Tensor& sequence, int64_t heads, bool transposed = false) {
-  return {.tensor = sequence,
-          .row_stride = sequence.dim(1) * sequence.dim(2),
-          .batch_stride = sequence.dim(2) / heads,
-          .transposed = transposed};
-}
-
-inline Matrix per_head(const Tensor& scores, bool transposed = false) {
-  return {.tensor = scores,
-          .row_stride = scores.dim(3),
-          .batch_stride = scores.dim(2) * scores.dim(3),
-          .transposed = transposed};
-}
 
 inline void expect_sequences(std::string_view op, const Tensor& query, const Tensor& keys) {
   Expect(op, "the query", query).elements().rank(3);
