@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -26,6 +27,15 @@ double time_on_card(const std::function<void()>& call, int warm, int repeats) {
     if (i >= warm) seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
   return median_of(seconds);
+}
+
+double distance(const std::vector<float>& got, const std::vector<float>& expected) {
+  double apart = 0, length = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    apart += std::pow(static_cast<double>(got[i]) - expected[i], 2);
+    length += std::pow(static_cast<double>(expected[i]), 2);
+  }
+  return std::sqrt(apart / length);
 }
 
 PeerFigures::PeerFigures(const std::string& path) {

@@ -16,6 +16,9 @@ inline const fovea::Device kCard = fovea::Device::cuda();
 // Seconds a call on the card: the median of calls that are each waited for.
 double time_on_card(const std::function<void()>& call, int warm = 3, int repeats = 20);
 
+// How far gradients, or anything else, are from others, as a share of their length.
+double distance(const std::vector<float>& got, const std::vector<float>& expected);
+
 // What the other side measured in the same run, from its JSON: the best of those entries whose name contains all the
 // words, by one of its figures. 0 where there is none.
 class PeerFigures {

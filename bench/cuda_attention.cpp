@@ -70,15 +70,6 @@ class Attending {
   Tape tape_;
 };
 
-double distance(const std::vector<float>& got, const std::vector<float>& expected) {
-  double apart = 0, length = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    apart += std::pow(static_cast<double>(got[i]) - expected[i], 2);
-    length += std::pow(static_cast<double>(expected[i]), 2);
-  }
-  return std::sqrt(apart / length);
-}
-
 // Forward and the keys' gradient of a smaller one of the kind against the reference.
 void check(const Sizes& sizes, bool additive, DType dtype) {
   Sizes small = sizes;

@@ -157,16 +157,6 @@ class Training {
   Tensor source_, before_, after_, lengths_, loss_;
 };
 
-// How far gradients are from others, as a share of their length.
-double distance(const std::vector<float>& got, const std::vector<float>& expected) {
-  double apart = 0, length = 0;
-  for (size_t i = 0; i < got.size(); ++i) {
-    apart += std::pow(static_cast<double>(got[i]) - expected[i], 2);
-    length += std::pow(static_cast<double>(expected[i]), 2);
-  }
-  return std::sqrt(apart / length);
-}
-
 // The same architecture, small, against the reference; and steps from graphs against steps that were queued one by
 // one: bit for bit the same loss.
 void check(const Work& work) {
