@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/thousands.h"
@@ -295,7 +296,8 @@ int show_runs(const ViewFlags& flags, const std::string& format) {
 
 // What is no file, and does not look like the name of one.
 bool is_sentence(const std::string& text) {
-  if (std::filesystem::exists(text)) return false;
+  std::error_code too_long;  // for the name of a file
+  if (std::filesystem::exists(text, too_long)) return false;
   const bool words = text.find(' ') != std::string::npos;
   return words || (text.find('/') == std::string::npos && std::filesystem::path(text).extension().empty());
 }

@@ -58,6 +58,9 @@ TEST_F(App, ShippedModelsAreFoundAndTranslate) {
   const Outcome view = fovea_command({"view", "I like apples."});
   EXPECT_EQ(view.status, 0) << view.err;
   EXPECT_NE(view.out.find("苹果"), std::string::npos) << view.out;
+  std::string many = "word";
+  for (int i = 0; i < 3000; ++i) many += " word";
+  EXPECT_EQ(fovea_command({"view", many, "-o", folder->file("long.svg"), "--max-length", "20"}).status, 0);
   expect_failure({"translate", "-m", "en-tlh", "I love you."}, 1, "en-tlh: expected a model folder or one of en-zh");
 }
 
