@@ -59,6 +59,7 @@ class Generating {
     options.beam = beams;
     options.max_length = kTarget;
     options.min_length = kTarget - 1;
+    options.weights_stay = true;
     return search({&model, 1}, corpus, batches, options, kCard);
   }
   // How far below the likeliest word any chosen one lies, given the words before it.
@@ -87,6 +88,21 @@ class Generating {
   std::unique_ptr<Model> model_;
 };
 
+// Steps that are done, recorded and repeated find the same.
+void check_repeats() {
+  const Generating generating(Precision::kBF16);
+  for (const int64_t beams : {1, 4}) {
+    const auto first = generating(random_sources(8), beams);
+    for (int again = 0; again < 3; ++again) {
+      const auto found = generating(random_sources(8), beams);
+      for (size_t i = 0; i < first.size(); ++i) {
+        if (found[i].front().log_probs != first[i].front().log_probs) wrong("a recorded step finds other words");
+      }
+      generating(random_sources(5 + again), beams);  // others in between
+    }
+  }
+}
+
 }  // namespace
 
 Tables cuda_generation(const Options& options, const PeerFigures& peers) {
@@ -96,6 +112,7 @@ Tables cuda_generation(const Options& options, const PeerFigures& peers) {
   const double worst = Generating(Precision::kF32).worst(random_sources(8));
   fmt::print("generate: chosen words at most {:.1e} below the likeliest\n", worst);
   if (!(worst < 1e-2)) wrong("the Transformer decodes wrongly on the card");
+  check_repeats();
   const Generating generating(Precision::kBF16);
   for (const auto& [batch, beams] : {std::pair<int64_t, int64_t>{1, 1}, {64, 1}, {64, 5}, {512, 1}}) {
     const ParallelCorpus sources = random_sources(batch);

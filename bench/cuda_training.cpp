@@ -8,9 +8,9 @@
 #include "kernels/profile.h"
 #include "models/model.h"
 #include "ops/ops.h"
+#include "tensor/step_graphs.h"
 #include "text/vocabulary.h"
 #include "train/optimiser.h"
-#include "train/step_graphs.h"
 
 namespace bench {
 
@@ -138,22 +138,25 @@ class Training {
     graphs_.run({}, tape_.generation(), [&] {
       forward_backward();
       optimiser_->apply();
+      return std::monostate();
     });
   }
-  void forget_graphs() { graphs_ = StepGraphs(kCard); }
+  void forget_graphs() { graphs_ = Graphs(kCard); }
   double loss() const { return to_host<float>(loss_)[0]; }
   Parameters& parameters() { return parameters_; }
   size_t memory() const { return tape_.peak_bytes(); }
   int64_t tokens() const { return work_.batch * work_.length; }
 
  private:
+  using Graphs = StepGraphs<int, std::monostate>;
+
   const Work& work_;
   Precision precision_;
   Parameters parameters_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Optimiser> optimiser_;
   Tape tape_;
-  StepGraphs graphs_;
+  Graphs graphs_;
   Tensor source_, before_, after_, lengths_, loss_;
 };
 

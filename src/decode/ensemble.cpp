@@ -33,16 +33,23 @@ Scores vote(std::span<const Var> logits) {
   return {log(affine(mean, 1.0f / static_cast<float>(logits.size()))).value(), {}};
 }
 
-Choices::Choices(const Scores& scores, int64_t count) : count_(std::min(count, scores.scores.dim(-1))) {
-  const auto host = [](const Tensor& x) { return to_host<float>(cast(x, DType::kF32).value()); };
-  if (scores.lse) lse_ = host(scores.lse);
-  if (count_ == scores.scores.dim(-1)) {
-    values_ = host(scores.scores);
+LikeliestWords likeliest_of(const Scores& scores, int64_t count) {
+  const auto f32 = [](const Tensor& x) { return cast(x, DType::kF32).value(); };
+  LikeliestWords words{.count = std::min(count, scores.scores.dim(-1))};
+  if (scores.lse) words.lse = f32(scores.lse);
+  if (words.count == scores.scores.dim(-1)) {
+    words.values = f32(scores.scores);
   } else {
-    const TopK largest = fovea::top_k(scores.scores, count_);
-    values_ = host(largest.values);
-    index_ = to_host<int32_t>(largest.index);
+    const TopK largest = fovea::top_k(scores.scores, words.count);
+    words.values = f32(largest.values);
+    words.index = largest.index;
   }
+  return words;
+}
+
+Choices::Choices(const LikeliestWords& words) : count_(words.count), values_(to_host<float>(words.values)) {
+  if (words.lse) lse_ = to_host<float>(words.lse);
+  if (words.index) index_ = to_host<int32_t>(words.index);
 }
 
 std::vector<NextWord> Choices::likeliest(int64_t row, int64_t count) const {
@@ -59,6 +66,10 @@ std::vector<NextWord> Choices::likeliest(int64_t row, int64_t count) const {
 
 Ensemble::Ensemble(std::span<const Model* const> models, const Source& source, const DecodeOptions& options) {
   for (const Model* model : models) decoders_.push_back(model->decode(source, options));
+}
+
+Ensemble::Ensemble(const Ensemble& other) : logits_(other.logits_) {
+  for (const auto& decoder : other.decoders_) decoders_.push_back(decoder->clone());
 }
 
 Scores Ensemble::step(const Tensor& words) {

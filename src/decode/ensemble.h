@@ -19,10 +19,17 @@ struct Scores {
 // What models make of the next words together, from the logits of each, [...,V].
 Scores vote(std::span<const Var> logits);
 
-// For each row the first `count` words, likeliest first, or all of them as they lie.
+// For each row the first `count` words, likeliest first, or all of them as they lie; still where they were computed.
+struct LikeliestWords {
+  int64_t count = 0;
+  Tensor values, index, lse;  // f32 and i32 [rows,count], f32 [rows]; no index: all words; no lse: values are log p
+};
+LikeliestWords likeliest_of(const Scores& scores, int64_t count);
+
+// The same on the host.
 class Choices {
  public:
-  Choices(const Scores& scores, int64_t count);
+  explicit Choices(const LikeliestWords& words);
   int64_t count() const { return count_; }
   int32_t word(int64_t row, int64_t i) const {
     return index_.empty() ? static_cast<int32_t>(i) : index_[static_cast<size_t>(row * count_ + i)];
@@ -44,6 +51,9 @@ class Choices {
 class Ensemble {
  public:
   Ensemble(std::span<const Model* const> models, const Source& source, const DecodeOptions& options);
+  ~Ensemble() = default;
+  Ensemble(const Ensemble& other);
+  Ensemble& operator=(const Ensemble&) = delete;
   Scores step(const Tensor& words);
   void reorder(const Tensor& rows);
   void keep(const Tensor& sentences);

@@ -29,7 +29,7 @@ void score_batch(std::span<const Model* const> models, const Batch& batch, const
   const Scores scores = vote(logits);
   const std::vector<float> log_probs = target_log_probs(scores, batch.target_out);
   std::optional<Choices> choices;
-  if (options.alternatives > 0) choices.emplace(scores, options.alternatives + Choices::kNever);
+  if (options.alternatives > 0) choices.emplace(likeliest_of(scores, options.alternatives + Choices::kNever));
   const std::vector<int32_t> sources = to_host<int32_t>(batch.source_lengths),
                              targets = to_host<int32_t>(batch.target_lengths);
   for (size_t b = 0; b < batch.rows.size(); ++b) {

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <memory>
 
 #include "decode/beam.h"
 #include "decode/draw.h"
 #include "decode/ensemble.h"
 #include "decode/options.h"
+#include "tensor/step_graphs.h"
 
 namespace fovea {
 
@@ -17,13 +19,22 @@ namespace {
 
 // Sentences leave when this share of a batch is done: to make all that is kept anew costs about one step.
 constexpr double kDoneShare = 0.25;
+constexpr int64_t kLongestStep = 32;  // how the longest targets of recorded steps are rounded
 
 // Memory that is used again and again: what a batch's source was read into, and the steps in turn, because
 // each reads what the last one left.
 struct SearchMemory {
+  // What a step leaves behind.
+  struct Step {
+    std::shared_ptr<Ensemble> models;
+    LikeliestWords words;
+  };
   Arena source, steps[2];
-  explicit SearchMemory(Device device) : source(device), steps{Arena(device), Arena(device)} {}
+  StepGraphs<uint64_t, Step> graphs;  // by what was done since the sources were read
+
+  explicit SearchMemory(Device device) : source(device), steps{Arena(device), Arena(device)}, graphs(device) {}
   size_t peak() const { return source.peak() + steps[0].peak() + steps[1].peak(); }
+  uint64_t generation() const { return source.generation() + steps[0].generation() + steps[1].generation(); }
 };
 
 // Each thread keeps its memory for the next search, where it was not unusually much: a server would have the same pages
@@ -34,8 +45,8 @@ class KeptMemory {
     if (!kept() || kept()->source.device() != device) kept() = std::make_unique<SearchMemory>(device);
   }
   ~KeptMemory() {
-    constexpr size_t kMost = size_t{64} << 20;
-    if (kept()->peak() > kMost) kept().reset();
+    const size_t most = kept()->source.device().on_host() ? size_t{64} << 20 : size_t{2} << 30;
+    if (kept()->peak() > most) kept().reset();
   }
   KeptMemory(const KeptMemory&) = delete;
   KeptMemory& operator=(const KeptMemory&) = delete;
@@ -62,8 +73,17 @@ class BatchSearch {
     }
     memory.source.rewind();
     const ArenaScope scope(&memory.source);
+    records_ = options.weights_stay && options.edits.empty() && memory.graphs.records();
+    // With a card, one of few sizes: steps are recorded for each.
+    if (records_) longest = (longest + kLongestStep - 1) / kLongestStep * kLongestStep;
     const DecodeOptions decode{beams_, longest, keeps_looks(), options.edits};
-    models_.emplace(models, Source{batch.source, batch.source_lengths}, decode);
+    models_ = std::make_shared<Ensemble>(models, Source{batch.source, batch.source_lengths}, decode);
+    for (const Model* model : models) note(model->serial());
+    for (const int64_t size : {batch.source.dim(0), batch.source.dim(1), beams_, longest}) {
+      note(static_cast<uint64_t>(size));
+    }
+    note(static_cast<uint64_t>(product_precision()));
+    note(keeps_looks() ? 1 : 0);
   }
 
   void run(std::vector<std::vector<Hypothesis>>& found) {
@@ -72,8 +92,7 @@ class BatchSearch {
       arena.rewind();
       {
         const ArenaScope scope(&arena);
-        if (step > 0) reorder();
-        choose(models_->step(words()));
+        take_step(step);
       }
       drop_done();
     }
@@ -100,19 +119,37 @@ class BatchSearch {
     return table([&](int64_t k, int64_t b) { return at(b).word(k); });
   }
 
-  void reorder() {
-    bool moved = false;
+  void take_step(int64_t step) {
+    const Tensor words = this->words();
+    const Tensor rows = step > 0 ? moved_rows() : Tensor();
+    const int64_t count = choices_needed();
+    note(static_cast<uint64_t>(rows ? -count : count));
+    const auto work = [&] {
+      if (models_.use_count() > 1) models_ = std::make_shared<Ensemble>(*models_);  // others go on from here, too
+      if (rows) models_->reorder(rows);
+      const Scores scores = models_->step(words);
+      return SearchMemory::Step{models_, likeliest_of(scores, count)};
+    };
+    if (!records_) return choose(work().words);
+    const SearchMemory::Step made = memory_.graphs.run(done_, memory_.generation(), work);
+    models_ = made.models;
+    choose(made.words);
+  }
+
+  // Where beams go on from. None where all stay, but for steps that are recorded: those do not ask.
+  Tensor moved_rows() {
+    bool moved = records_ && beams_ > 1;
     const Tensor rows = table([&](int64_t k, int64_t b) {
       const int64_t from = at(b).from(k);
       moved = moved || from != k;
       return from * batch() + b;
     });
-    if (moved) models_->reorder(rows);
+    return moved ? rows : Tensor();
   }
 
-  void choose(const Scores& scores) {
+  void choose(const LikeliestWords& words) {
     const std::vector<HostWeights> weights = keeps_looks() ? models_->weights() : std::vector<HostWeights>();
-    const Choices choices(scores, choices_needed(scores.scores.dim(1)));
+    const Choices choices(words);
     for (int64_t b = 0; b < batch(); ++b) {
       Beam& sentence = at(b);
       if (sentence.done()) continue;
@@ -134,14 +171,21 @@ class BatchSearch {
     if (!watcher.goes_on(sentence.row())) sentence.stop();
   }
 
+  // What decides, with everything before it, what the next step does and where its tensors lie.
+  void note(uint64_t what) {
+    done_ = (done_ ^ what) * 0x9E3779B97F4A7C15u;
+    done_ ^= done_ >> 32;
+  }
+
   bool keeps_looks() const { return options_.keep_weights || options_.coverage_penalty > 0; }
 
   // Enough for every beam to go on and to end, after the words that are banned.
-  int64_t choices_needed(int64_t words) {
-    if (options_.sample && options_.top_k == 0) return words;
+  int64_t choices_needed() {
+    constexpr int64_t kAll = std::numeric_limits<int32_t>::max();
+    if (options_.sample && options_.top_k == 0) return kAll;
     size_t most = 0;
     for (int64_t b = 0; b < batch(); ++b) {
-      if (!at(b).done() && at(b).forced() != nullptr) return words;
+      if (!at(b).done() && at(b).forced() != nullptr) return kAll;
       for (int64_t k = 0; k < beams_; ++k) {
         if (!at(b).done() && at(b).live(k)) most = std::max(most, at(b).banned(k).size());
       }
@@ -189,7 +233,9 @@ class BatchSearch {
     if (done == 0 || (done < kDoneShare && !going.empty())) return;
     if (!going.empty()) {
       const ArenaScope scope(&memory_.source);
+      if (models_.use_count() > 1) models_ = std::make_shared<Ensemble>(*models_);
       models_->keep(from_host(going, {std::ssize(going)}, device_));
+      note(going.size());
     }
     places_ = std::move(places);
   }
@@ -200,7 +246,9 @@ class BatchSearch {
   int64_t beams_;
   std::vector<Beam> sentences_;
   std::vector<size_t> places_;  // of those still in the batch
-  std::optional<Ensemble> models_;
+  std::shared_ptr<Ensemble> models_;
+  bool records_ = false;  // whether steps are
+  uint64_t done_ = 0;     // what was noted
   std::vector<int32_t> numbers_;
   std::vector<NextWord> drawn_from_;
 };

@@ -88,6 +88,8 @@ struct SearchOptions {
   std::vector<ForcedBegin> begins;
   std::vector<WeightEdit> edits;
   SearchWatcher* watcher = nullptr;
+  // Whether the models' weights stay as they are as long as the models live: then a card's steps are recorded.
+  bool weights_stay = false;
 
   void describe(Fields& fields);
 };

@@ -60,6 +60,9 @@ Translator::Translator(const std::vector<std::string>& folders, const Translator
   }
   batches_ = models_.front().batches();
   batches_.tokens = options.batch_tokens;
+  // A card's steps are recorded for each length of the source: few lengths are enough.
+  const auto limited = [](const LoadedModel& loaded) { return loaded.config.model.most_source() > 0; };
+  if (!device_.on_host() && std::none_of(models_.begin(), models_.end(), limited)) batches_.multiple = 8;
 }
 
 int64_t Translator::most_source() const {
@@ -116,6 +119,7 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
   SearchOptions limited = search_options;
   if (most_target() > 0) limited.max_length = std::min(limited.max_length, most_target());
   limited.edits = turned(search_options.edits);
+  limited.weights_stay = true;
   if (!search_options.begins.empty()) {
     check(search_options.begins.size() == lines.size(), "translate: expected a begin for each of {} lines, got {}",
           lines.size(), search_options.begins.size());

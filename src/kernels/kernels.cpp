@@ -36,7 +36,7 @@ Stream& stream(Device device) {
   if (device.on_host()) return host[static_cast<int>(device.kind)];
   thread_local std::array<Stream, 256> cards;
   Stream& queue = cards[device.index];
-  if (queue.handle == nullptr) queue = {device, cuda::stream(device)};
+  queue = {device, cuda::stream(device)};
   return queue;
 }
 

@@ -134,10 +134,12 @@ struct SplitArgs {
   bool accumulate = false;  // pieces += joined
 };
 
-// y[i] = scale * table[ids[i]], rows of a table with the dtype A(T) or T. Ids lie within the table.
+// y[i] = scale * table[ids[i]], rows of a table with the dtype A(T) or T. Ids lie within the table. Of several tables,
+// which lie one after the other, the same rows, one table's after the other's.
 struct EmbeddingArgs {
   Tensor table, ids, y;
   float scale = 1.0f;
+  int64_t tables = 1;
 };
 struct EmbeddingGradArgs {
   Tensor ids, dy, dtable;

@@ -1,6 +1,7 @@
 #include "models/architectures.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace fovea {
 
@@ -14,6 +15,11 @@ const ArchitectureEntry kArchitectures[] = {
 };
 
 }  // namespace
+
+Model::Model() {
+  static std::atomic<uint64_t> last = 0;
+  serial_ = ++last;
+}
 
 Var time_major(const Var& x) {
   // A product with the identity transposes; it is small, and its gradient comes with it.

@@ -50,6 +50,8 @@ struct Forced {
 class Decoder {
  public:
   virtual ~Decoder() = default;
+  // Another that goes on from here; what is in memory is shared until one of them moves.
+  virtual std::unique_ptr<Decoder> clone() const = 0;
   // The words last chosen, i32 [K,B] -> what the next ones may be, [K,B,V].
   virtual Var step(const Tensor& words) = 0;
   // Beam k of sentence b goes on from row rows[k,b]. i32 [K,B].
@@ -70,10 +72,20 @@ struct DecodeOptions {
 class Model {
  public:
   virtual ~Model() = default;
+  // No other model of the process has had it.
+  uint64_t serial() const { return serial_; }
   // target [T,B]: the words before each one asked for, beginning with the begin mark.
   virtual Forced force(const Source& source, const Tensor& target, bool keep_weights = false,
                        std::span<const WeightEdit> edits = {}) const = 0;
   virtual std::unique_ptr<Decoder> decode(const Source& source, const DecodeOptions& options) const = 0;
+
+ protected:
+  Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+ private:
+  uint64_t serial_;
 };
 
 struct ModelSizes {

@@ -120,6 +120,8 @@ class RecurrentDecoder : public Decoder {
     }
   }
 
+  std::unique_ptr<Decoder> clone() const override { return std::make_unique<RecurrentDecoder>(*this); }
+
   Var step(const Tensor& words) override {
     const Var embedded = model_.words_(words.reshape({words.size()}));
     const Features features = model_.step(model_.cells().word_gates(embedded), state_, attention_);

@@ -218,13 +218,15 @@ class Transformer final : public Model {
 class TransformerDecoder final : public Decoder {
  public:
   TransformerDecoder(const Transformer& model, const Source& source, const DecodeOptions& options)
-      : model_(model), options_(options) {
+      : model_(model), options_(options), arena_(Arena::current()) {
     const Var encoded = model.encode(source, options.keep_weights ? &encoder_weights_ : nullptr, options.edits);
     for (const DecoderLayer& layer : model.decoder_) {
       edits_.emplace_back(options.edits, layers_.size());
       layers_.push_back({layer.cross.remember(encoded, source.lengths), {}, {}});
     }
   }
+
+  std::unique_ptr<Decoder> clone() const override { return std::make_unique<TransformerDecoder>(*this); }
 
   Var step(const Tensor& words) override {
     const int64_t beams = words.dim(0), batch = words.dim(1), rows = beams * batch;
@@ -264,12 +266,12 @@ class TransformerDecoder final : public Decoder {
     return logits.reshape({beams, batch, logits.dim(2)});
   }
 
-  void reorder(const Tensor& rows) override { pick(rows_of(rows.reshape({rows.size()}), step_, rows.size())); }
+  void reorder(const Tensor& rows) override { pick(rows.reshape({rows.size()})); }
 
   void keep(const Tensor& sentences) override {
     const int64_t batch = layers_[0].source.batch();
     for (Cache& cache : layers_) cache.source = pick_sentences(cache.source, sentences);
-    if (step_ > 0) pick(rows_of(sentences, step_ * options_.beams, batch));
+    if (step_ > 0) pick(rows_of(sentences, options_.beams, batch));
   }
 
   std::vector<TakenWeights> weights() const override { return weights_; }
@@ -280,10 +282,10 @@ class TransformerDecoder final : public Decoder {
     Tensor keys, values;
   };
 
-  // Caches grow twofold, on the heap: they outlive the memory of a step.
+  // Caches grow twofold, where the source was read into: they outlive the memory of a step.
   void append(Tensor& cache, const Tensor& now) const {
     if (!cache || cache.dim(0) == step_) {
-      const ArenaScope own(nullptr);
+      const ArenaScope own(arena_);
       const int64_t room = std::min(options_.longest, std::max<int64_t>(16, 2 * step_));
       const Tensor grown = empty(now.shape().with(0, room), now.dtype(), now.device());
       if (cache) copy(cache, grown.slice(0, step_));
@@ -291,17 +293,19 @@ class TransformerDecoder final : public Decoder {
     }
     copy(now, cache.slice(step_, step_ + 1));
   }
-  // The caches' rows of every step picked anew, i32 of steps*K*B, into a spare one that then takes the place.
+  // Rows of every step picked anew, i32 of K*B, into a spare cache that then takes the place.
   void pick(const Tensor& rows) {
     for (Cache& cache : layers_) {
       for (Tensor* x : {&cache.keys, &cache.values}) {
-        const Shape shape = x->shape().with(1, rows.size() / step_);
+        const Shape shape = x->shape().with(1, rows.size());
         if (!spare_ || !(spare_.shape() == shape)) {
-          const ArenaScope own(nullptr);
+          const ArenaScope own(arena_);
           spare_ = empty(shape, x->dtype(), x->device());
         }
-        const Tensor table = x->reshape({x->dim(0) * x->dim(1), x->dim(2)});
-        kernels(x->device()).embedding(stream(x->device()), {.table = table, .ids = rows, .y = spare_.slice(0, step_)});
+        const Tensor table = x->slice(0, step_).reshape({step_ * x->dim(1), x->dim(2)});
+        kernels(x->device())
+            .embedding(stream(x->device()),
+                       {.table = table, .ids = rows, .y = spare_.slice(0, step_), .tables = step_});
         std::swap(*x, spare_);
       }
     }
@@ -314,6 +318,7 @@ class TransformerDecoder final : public Decoder {
 
   const Transformer& model_;
   DecodeOptions options_;
+  Arena* arena_;  // null: the heap
   int64_t step_ = 0;
   std::vector<Cache> layers_;
   std::vector<LayerEdits> edits_;  // one a layer

@@ -70,8 +70,16 @@ struct Card {
   std::mutex mutex;  // of the staging
   Staging staging;
   std::atomic<uint64_t> copies_to_host = 0;
-  std::vector<std::byte*>* recording = nullptr;  // where a graph that is being recorded keeps what is copied
 };
+
+// The graph that this thread is recording: on a stream of its own, so that the others go on.
+struct Recorder {
+  Device device;
+  cudaStream_t stream;
+  std::vector<std::byte*>& copied;  // what is copied from the host, kept
+};
+thread_local Recorder* recorder = nullptr;
+Recorder* recorder_of(Device device) { return recorder != nullptr && recorder->device == device ? recorder : nullptr; }
 
 // Cards are never destroyed: tensors may be freed after the last static object.
 Card& card(Device device) {
@@ -87,6 +95,12 @@ Card& card(Device device) {
     made = fresh.release();
   }
   return *made;
+}
+
+// Where this thread queues its work.
+cudaStream_t queue(Device device) {
+  const Recorder* recording = recorder_of(device);
+  return recording != nullptr ? recording->stream : card(device).stream;
 }
 
 }  // namespace
@@ -118,7 +132,7 @@ void use(Device device) {
   current = device.index;
 }
 
-void* stream(Device device) { return card(device).stream; }
+void* stream(Device device) { return queue(device); }
 
 void synchronize(Device device) { require(cudaStreamSynchronize(card(device).stream), "the work of the card"); }
 
@@ -149,27 +163,29 @@ void release(Device device, std::byte* data) noexcept {
 
 void zero(Device device, std::byte* data, size_t bytes) {
   if (bytes == 0) return;
-  require(cudaMemsetAsync(data, 0, bytes, card(device).stream), "setting memory to zero");
+  require(cudaMemsetAsync(data, 0, bytes, queue(device)), "setting memory to zero");
 }
 
 void copy(Device to_device, std::byte* to, Device from_device, const std::byte* from, size_t bytes) {
   if (bytes == 0) return;
   if (from_device.on_host()) {
+    if (Recorder* recording = recorder_of(to_device)) {
+      std::byte* kept = recording->copied.emplace_back(pinned(bytes));
+      std::memcpy(kept, from, bytes);
+      require(cudaMemcpyAsync(to, kept, bytes, cudaMemcpyHostToDevice, recording->stream), "a copy to the card");
+      return;
+    }
     Card& target = card(to_device);
     const std::lock_guard lock(target.mutex);
-    if (target.recording == nullptr) return target.staging.send(to, from, bytes, target.stream);
-    std::byte* kept = target.recording->emplace_back(pinned(bytes));
-    std::memcpy(kept, from, bytes);
-    require(cudaMemcpyAsync(to, kept, bytes, cudaMemcpyHostToDevice, target.stream), "a copy to the card");
+    target.staging.send(to, from, bytes, target.stream);
   } else if (to_device.on_host()) {
+    fovea::check(recorder_of(from_device) == nullptr, "cuda: expected no copy to the host in a graph");
     Card& source = card(from_device);
-    const cudaStream_t stream = source.stream;
-    fovea::check(source.recording == nullptr, "cuda: expected no copy to the host in a graph");
     ++source.copies_to_host;
-    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a copy from the card");
-    require(cudaStreamSynchronize(stream), "the work of the card");
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, source.stream), "a copy from the card");
+    require(cudaStreamSynchronize(source.stream), "the work of the card");
   } else if (to_device == from_device) {
-    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, card(to_device).stream), "a copy on the card");
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue(to_device)), "a copy on the card");
   } else {
     synchronize(from_device);
     synchronize(to_device);
@@ -182,31 +198,37 @@ uint64_t copies_to_host(Device device) { return card(device).copies_to_host; }
 bool Graph::available(Device device) { return !device.on_host(); }
 
 Graph::Graph(Device device, const std::function<void()>& work) : device_(device) {
-  Card& own = card(device);
-  require(cudaStreamBeginCapture(own.stream, cudaStreamCaptureModeRelaxed), "recording a graph");
-  own.recording = &copied_;
+  card(device);
+  cudaStream_t own = nullptr;
+  require(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), "making a stream");
   cudaGraph_t recorded = nullptr;
-  const auto end = [&] {
-    own.recording = nullptr;
-    return cudaStreamEndCapture(own.stream, &recorded);
-  };
   const auto let_go = [&] {
-    for (std::byte* bytes : copied_) static_cast<void>(cudaFreeHost(bytes));
     if (recorded != nullptr) static_cast<void>(cudaGraphDestroy(recorded));
-    static_cast<void>(cudaGetLastError());
+    static_cast<void>(cudaStreamDestroy(own));
   };
   try {
-    work();
-    require(end(), "recording a graph");
+    Recorder recording{device, own, copied_};
+    require(cudaStreamBeginCapture(own, cudaStreamCaptureModeRelaxed), "recording a graph");
+    recorder = &recording;
+    try {
+      work();
+    } catch (...) {
+      recorder = nullptr;
+      static_cast<void>(cudaStreamEndCapture(own, &recorded));
+      throw;
+    }
+    recorder = nullptr;
+    require(cudaStreamEndCapture(own, &recorded), "recording a graph");
     cudaGraphExec_t made = nullptr;
     require(cudaGraphInstantiate(&made, recorded, 0), "making a graph");
     graph_ = made;
   } catch (...) {
-    if (own.recording != nullptr) static_cast<void>(end());
     let_go();
+    for (std::byte* bytes : copied_) static_cast<void>(cudaFreeHost(bytes));
+    static_cast<void>(cudaGetLastError());
     throw;
   }
-  static_cast<void>(cudaGraphDestroy(recorded));
+  let_go();
 }
 
 // It may still be running.
@@ -222,12 +244,12 @@ void Graph::launch() const {
 }
 
 Mark::Mark(Device device) {
-  Card& own = card(device);
+  const cudaStream_t own = queue(device);
   cudaEvent_t event = nullptr;
   require(cudaEventCreate(&event), "making an event");
   event_ = event;
-  const unsigned flags = own.recording != nullptr ? cudaEventRecordExternal : cudaEventRecordDefault;
-  require(cudaEventRecordWithFlags(event, own.stream, flags), "recording an event");
+  const unsigned flags = recorder_of(device) != nullptr ? cudaEventRecordExternal : cudaEventRecordDefault;
+  require(cudaEventRecordWithFlags(event, own, flags), "recording an event");
 }
 
 Mark::~Mark() {

@@ -16,7 +16,7 @@ namespace fovea::cuda {
 bool is_built();     // whether this build has CUDA
 int device_count();  // 0 in a build without CUDA, and on a machine without a card
 // The cudaStream_t of a device. All threads queue on the same one, so that what one thread has written another
-// may read without waiting.
+// may read without waiting; but a thread that records a graph has its own meanwhile.
 void* stream(Device device);
 void use(Device device);          // makes it the one this thread's CUDA calls are about
 void synchronize(Device device);  // waits for everything queued
@@ -34,8 +34,8 @@ uint64_t copies_to_host(Device device);  // so far: work that makes any cannot b
 
 // Work on a device's stream, recorded once and queued again with one call. What it reads and writes stays where it
 // was: the memory must be there, and hold what the work expects, whenever it is queued. A copy from the host is
-// repeated with the bytes it had when it was recorded; a copy to the host cannot be recorded. No other thread may use
-// the stream meanwhile.
+// repeated with the bytes it had when it was recorded; a copy to the host cannot be recorded. Other threads may use
+// the device meanwhile.
 class Graph {
  public:
   static bool available(Device device);

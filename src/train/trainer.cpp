@@ -149,7 +149,10 @@ void Trainer::train_step() {
     parameters_.values().buffer()->refresh_derived();
     counted_.tokens += batch.target_tokens;
     graphs_.run({batch.source.dim(0), batch.target_in.dim(0), batch.source.dim(1), last ? 1 : 0}, tape_.generation(),
-                [&] { work_on(batch, alignment, last); });
+                [&] {
+                  work_on(batch, alignment, last);
+                  return std::monostate();
+                });
   }
   ++counted_.steps;
   update_average();

@@ -3,19 +3,21 @@
 // checkpoint.safetensors (all that is needed to go on) beside it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "store/model_folder.h"
+#include "tensor/step_graphs.h"
 #include "train/objective.h"
 #include "train/optimiser.h"
 #include "train/recipe.h"
 #include "train/run_folder.h"
 #include "train/schedule.h"
-#include "train/step_graphs.h"
 #include "train/training_text.h"
 
 namespace fovea {
@@ -100,7 +102,7 @@ class Trainer {
   Tensor loss_sum_;  // [1]: of the words since it was last taken
   std::unique_ptr<MetricsFile> metrics_;
   Tape tape_;
-  StepGraphs graphs_;
+  StepGraphs<std::array<int64_t, 4>, std::monostate> graphs_;
   Schedule schedule_;
   Objective objective_;
   Progress progress_;

@@ -53,20 +53,19 @@ std::vector<Setup> mechanisms(const std::string& architecture) {
   return all;
 }
 
-SmallModel::SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end)
-    : model(make_model(parameters, config, {words, words})) {
+SmallModel::SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end, Device device)
+    : parameters(device), model(make_model(parameters, config, {words, words})) {
   parameters.allocate(seed);
   // What is drawn for training hardly tells words apart; matrices three times as large do, and what begins as 0
   // must count.
   Random random(seed, 9);
   for (const Parameter& p : parameters.list()) {
-    float* x = p.value().data<float>();
+    std::vector<float> x = to_host<float>(p.value());
     const float scale = p.decays() ? 3.0f : 1.0f;
-    for (int64_t i = 0; i < p.value().size(); ++i) {
-      x[i] = x[i] == 0.0f ? static_cast<float>(random.uniform(-0.5, 0.5)) : scale * x[i];
-    }
+    for (float& each : x) each = each == 0.0f ? static_cast<float>(random.uniform(-0.5, 0.5)) : scale * each;
+    if (p.name() == "decoder.out.bias") x[kEnd] += end;
+    copy(from_host(x, p.value().shape(), device), p.value());
   }
-  parameters.find("decoder.out.bias").value().data<float>()[kEnd] += end;
   parameters.values().contents_changed();
 }
 
@@ -92,7 +91,7 @@ BatchOptions batches_of(int64_t sentences) {
 std::vector<std::vector<Hypothesis>> find_with(const SmallModel& model, const ParallelCorpus& sources,
                                                const SearchOptions& options, int64_t together) {
   const Model* const models[] = {model.model.get()};
-  return search(models, sources, batches_of(together), options, Device::cpu());
+  return search(models, sources, batches_of(together), options, model.parameters.values().device());
 }
 
 std::vector<Hypothesis> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool keep_weights) {

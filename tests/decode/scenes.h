@@ -16,8 +16,8 @@ std::vector<Setup> mechanisms(const std::string& architecture);
 
 // A random model that ends now and then: nothing in it is 0, and the end mark is made likelier by `end`.
 struct SmallModel {
-  SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end = 0.5f);
-  Parameters parameters{Device::cpu()};
+  SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end = 0.5f, Device device = Device::cpu());
+  Parameters parameters;
   std::unique_ptr<Model> model;
 };
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "decode/scenes.h"
+#include "tensor/cuda.h"
 
 namespace fovea {
 namespace {
@@ -42,6 +43,33 @@ TEST_P(SearchTest, BatchesDoNotMatter) {
       EXPECT_EQ(together[i][n].words, alone[i][n].words) << i << " " << n;
       EXPECT_EQ(together[i][n].words, few[i][n].words) << i << " " << n;
       EXPECT_NEAR(together[i][n].score, alone[i][n].score, 5e-5);
+    }
+  }
+}
+
+// The second time a step is recorded, the third time repeated; in between, other batches are.
+TEST_P(SearchTest, RecordedOnACardItIsTheSame) {
+  if (cuda::device_count() == 0) GTEST_SKIP() << "no card here";
+  const SmallModel card(GetParam().config, 11, 3, 0.5f, Device::cuda());
+  const ParallelCorpus sources = some_sources(11);
+  for (SearchOptions options :
+       {SearchOptions{.max_length = 12}, SearchOptions{.beam = 3, .nbest = 3, .max_length = 12}}) {
+    options.keep_weights = true;
+    const auto plain = find_with(card, sources, options);
+    options.weights_stay = true;
+    for (const int64_t together : {32, 32, 3, 32, 3, 3, 32}) {
+      const auto found = find_with(card, sources, options, together);
+      for (size_t i = 0; i < plain.size(); ++i) {
+        ASSERT_EQ(found[i].size(), plain[i].size());
+        for (size_t n = 0; n < plain[i].size(); ++n) {
+          ASSERT_EQ(found[i][n].words, plain[i][n].words) << i << " " << n;
+          if (together == 32) EXPECT_EQ(found[i][n].log_probs, plain[i][n].log_probs);
+          ASSERT_EQ(found[i][n].weights.size(), plain[i][n].weights.size());
+          for (size_t w = 0; together == 32 && w < plain[i][n].weights.size(); ++w) {
+            EXPECT_EQ(found[i][n].weights[w].weights, plain[i][n].weights[w].weights);
+          }
+        }
+      }
     }
   }
 }

@@ -114,6 +114,17 @@ TEST_F(Cuda, ManyPieces) {
   }
 }
 
+TEST_F(Cuda, RowsOfSeveralTables) {
+  for (const int64_t width : {7, 40}) {
+    expect_right(fmt::format("rows of {}", width), 2, 1, [&](Maker& make) -> std::vector<Tensor> {
+      const Tensor tables = make.elements({3 * 5, width}), y = make.output({3, 6, width});
+      const Tensor ids = make.ints({4, 0, 2, 2, 1, 4});
+      make.table().embedding(make.queue(), {.table = tables, .ids = ids, .y = y, .tables = 3});
+      return {y};
+    });
+  }
+}
+
 TEST_F(Cuda, RepeatedIds) {
   for (const int64_t rows : {3, 50, 4000}) {
     expect_right(fmt::format("embedding of {} rows", rows), 64, 2, [&](Maker& make) -> std::vector<Tensor> {

@@ -58,13 +58,13 @@ void split(const SplitArgs& args) {
 }
 
 void embedding(const EmbeddingArgs& args) {
-  const int64_t rows = args.ids.size(), width = args.table.dim(-1);
+  const int64_t rows = args.ids.size(), width = args.table.dim(-1), height = args.table.dim(0) / args.tables;
   const int32_t* ids = args.ids.data<int32_t>();
   const Floats scale(args.scale);
   with_type_of(args.y, [&]<class Y>(Y) {
     with_type_of(args.table, [&]<class P>(P) {
-      each_block(rows, width, [&](int64_t row, int64_t begin, int64_t end) {
-        const P* from = args.table.data<P>() + ids[row] * width;
+      each_block(args.tables * rows, width, [&](int64_t row, int64_t begin, int64_t end) {
+        const P* from = args.table.data<P>() + (row / rows * height + ids[row % rows]) * width;
         Y* to = args.y.data<Y>() + row * width;
         each_register(begin, end, [&](int64_t i, auto lanes) { store(load(from + i, lanes) * scale, to + i, lanes); });
       });

@@ -76,10 +76,23 @@ void move_pieces(Stream& stream, std::span<const Piece> pieces, const Tensor& jo
 
 // ---- embedding ---------------------------------------------------------------------------------
 
-template <class T, class Y>
-__global__ void embedding_kernel(const T* table, const int32_t* ids, Y* y, int64_t count, int64_t width, float scale) {
-  for (int64_t k = first_element(); k < count; k += element_stride()) {
-    store(y + k, scale * load(table + ids[k / width] * width + k % width));
+struct Picked {
+  int64_t rows, height, width, tables;  // rows of each table that are picked, of those it has
+  int64_t count() const { return tables * rows * width; }
+};
+
+// A thread has kCount columns of a row.
+template <int kCount, class T, class Y>
+__global__ void embedding_kernel(const Picked x, const T* table, const int32_t* ids, Y* y, float scale) {
+  const auto packs = static_cast<uint32_t>(x.width / kCount), rows = static_cast<uint32_t>(x.rows);
+  for (int64_t k = first_element(); k < x.tables * x.rows * packs; k += element_stride()) {
+    const int64_t row = k / packs, column = k % packs * kCount;
+    const int64_t from = row / rows * x.height + ids[row % rows];
+    const Pack<T, kCount> read = load_pack<kCount>(table + from * x.width + column);
+    Pack<Y, kCount> written;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) store(written.x + i, scale * load(read.x + i));
+    store_pack(y + row * x.width + column, written);
   }
 }
 
@@ -215,11 +228,14 @@ void split(Stream& stream, const SplitArgs& args) {
 }
 
 void embedding(Stream& stream, const EmbeddingArgs& args) {
-  const int64_t width = args.table.dim(-1), count = args.ids.size() * width;
+  const Picked x{args.ids.size(), args.table.dim(0) / args.tables, args.table.dim(-1), args.tables};
   with_type_of(args.table, [&]<class T>(T) {
     with_type_of(args.y, [&]<class Y>(Y) {
-      launch(stream, embedding_kernel<T, Y>, elements_grid(count), args.table.data<T>(), args.ids.data<int32_t>(),
-             args.y.data<Y>(), count, width, args.scale);
+      with_pack(x.width, {args.table.raw(), args.y.raw()}, [&](auto pack) {
+        constexpr int kCount = decltype(pack)::value;
+        launch(stream, embedding_kernel<kCount, T, Y>, elements_grid(x.count() / kCount), x, args.table.data<T>(),
+               args.ids.data<int32_t>(), args.y.data<Y>(), args.scale);
+      });
     });
   });
 }

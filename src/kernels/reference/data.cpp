@@ -38,12 +38,13 @@ void split(Stream&, const SplitArgs& args) {
 }
 
 void embedding(Stream&, const EmbeddingArgs& args) {
-  const int64_t rows = args.ids.size(), width = args.table.dim(-1);
+  const int64_t rows = args.ids.size(), width = args.table.dim(-1), height = args.table.dim(0) / args.tables;
   with_type_of(args.table, [&]<class T>(T) {
-    const auto table = view<T>(args.table, args.table.dim(0), width), y = view<T>(args.y, rows, width);
+    const auto table = view<T>(args.table, args.tables, height, width), y = view<T>(args.y, args.tables, rows, width);
     const auto ids = view<int32_t>(args.ids, rows);
-    for (int64_t n = 0; n < rows; ++n)
-      for (int64_t i = 0; i < width; ++i) y(n, i) = static_cast<T>(args.scale) * table(ids(n), i);
+    for (int64_t k = 0; k < args.tables; ++k)
+      for (int64_t n = 0; n < rows; ++n)
+        for (int64_t i = 0; i < width; ++i) y(k, n, i) = static_cast<T>(args.scale) * table(k, ids(n), i);
   });
 }
 
