@@ -67,6 +67,8 @@ class Tape {
   void set_training(bool training) { training_ = training; }
   // Names the next random numbers of this pass.
   RandomSite next_random();
+  // The most memory that the tensors of a pass may take, in bytes; 0 for what there is.
+  void set_memory_limit(size_t bytes) { tensors_.set_limit(bytes); }
   // Memory held for passes, in bytes.
   size_t peak_bytes() const { return tensors_.peak() + records_.peak(); }
   // While it stays the same, passes that make the same tensors in the same order have them at the same addresses.

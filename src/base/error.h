@@ -14,6 +14,12 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Something smaller may still fit.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
 template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
   throw Error(fmt::format(format, std::forward<Args>(args)...));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "tensor/memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -40,6 +41,14 @@ void Arena::add_chunk(size_t bytes) {
   if (device_.on_host()) FOVEA_POISON(data, bytes);
 }
 
+void Arena::add_chunk(size_t wanted, size_t needed) {
+  try {
+    add_chunk(wanted);
+  } catch (const OutOfMemory&) {
+    add_chunk(needed);
+  }
+}
+
 void Arena::give_back(std::byte* data, size_t bytes) {
   if (bytes == 0) return;
   free_.push_back({data, rounded_up(bytes)});
@@ -69,7 +78,11 @@ std::byte* Arena::allocate(size_t bytes) {
     if (device_.on_host()) FOVEA_UNPOISON(again, bytes);
     return again;
   }
-  if (offset_ + rounded > chunks_.back().bytes) add_chunk(std::max(rounded, 2 * chunks_.back().bytes));
+  if (limit_ > 0 && used_ + rounded > limit_) {
+    throw OutOfMemory(fmt::format("memory: expected {} bytes on {} beyond {} in use, got none: the limit is {}",
+                                  rounded, device_, used_, limit_));
+  }
+  if (offset_ + rounded > chunks_.back().bytes) add_chunk(std::max(rounded, 2 * chunks_.back().bytes), rounded);
   std::byte* data = chunks_.back().data + offset_;
   offset_ += rounded;
   used_ += rounded;
@@ -86,7 +99,7 @@ void Arena::rewind() {
       free_memory(device_, chunk.data);
     }
     chunks_.clear();
-    add_chunk(peak_ + peak_ / 8);
+    add_chunk(peak_ + peak_ / 8, peak_);
   } else if (device_.on_host()) {
     FOVEA_POISON(chunks_.back().data, chunks_.back().bytes);
   }

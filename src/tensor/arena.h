@@ -22,6 +22,8 @@ class Arena {
 
   Device device() const { return device_; }
   std::byte* allocate(size_t bytes);
+  // More than this is OutOfMemory, as if there were no more; 0 for no limit.
+  void set_limit(size_t bytes) { limit_ = bytes; }
   void give_back(std::byte* data, size_t bytes);  // as they were asked for
   void rewind();
   size_t used() const { return used_; }
@@ -39,13 +41,14 @@ class Arena {
     size_t bytes;
   };
   void add_chunk(size_t bytes);
+  void add_chunk(size_t wanted, size_t needed);  // less than wanted, where there is not so much
   std::byte* reuse(size_t bytes);
 
   Device device_;
   std::vector<Chunk> chunks_;  // the last one is being filled
   std::vector<Chunk> free_;    // given back
   size_t offset_ = 0;          // in the last chunk
-  size_t used_ = 0, peak_ = 0;
+  size_t used_ = 0, peak_ = 0, limit_ = 0;
   uint64_t generation_ = 0;
 };
 

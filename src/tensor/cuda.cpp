@@ -144,8 +144,9 @@ std::byte* allocate(Device device, size_t bytes) {
     static_cast<void>(cudaGetLastError());
     size_t left = 0, all = 0;
     static_cast<void>(cudaMemGetInfo(&left, &all));
-    fail("memory: expected {} bytes on {}, got none: {} of its {} are left; lower the batch size or the model's", bytes,
-         device, left, all);
+    throw OutOfMemory(fmt::format(
+        "memory: expected {} bytes on {}, got none: {} of its {} are left; lower the batch size or the model's", bytes,
+        device, left, all));
   }
   require(status, "allocating memory on the card");
   return static_cast<std::byte*>(data);

@@ -20,8 +20,10 @@ std::byte* allocate_memory(Device device, size_t bytes) {
   const size_t alignment = bytes >= kLarge ? kHugePage : kAlignment;
   const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* data = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
-  check(data != nullptr, "memory: expected {} bytes on {}, got none; lower the batch size or the model's", bytes,
-        device);
+  if (data == nullptr) {
+    throw OutOfMemory(
+        fmt::format("memory: expected {} bytes on {}, got none; lower the batch size or the model's", bytes, device));
+  }
 #if defined(MADV_HUGEPAGE)
   // A pass walks through hundreds of megabytes: with small pages much of its time would go into finding them.
   if (bytes >= kLarge) ::madvise(data, rounded, MADV_HUGEPAGE);

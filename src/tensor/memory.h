@@ -13,7 +13,7 @@ namespace fovea {
 
 constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register, one AMX tile row
 
-std::byte* allocate_memory(Device device, size_t bytes);  // Error when there is none left
+std::byte* allocate_memory(Device device, size_t bytes);  // OutOfMemory when there is none left
 void free_memory(Device device, std::byte* data) noexcept;
 void zero_memory(Device device, std::byte* data, size_t bytes);
 // Between any two devices; on return `from` may be changed and `to` be read by whatever is called next.

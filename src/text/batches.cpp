@@ -95,20 +95,30 @@ void add_target(Batch& batch, const ParallelCorpus& corpus, int64_t time, Device
   batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch.target_tokens)}, {1}, device);
 }
 
+Lengths longest_of(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options) {
+  Lengths most;
+  for (const int64_t row : rows) {
+    check(row >= 0 && row < corpus.size(), "batches: expected rows below {}, got {}", corpus.size(), row);
+    most = longest(most, lengths_of(corpus, row, options, options.multiple));
+  }
+  return most;
+}
+
 }  // namespace
 
 Batch make_batch(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options,
                  Device device) {
   Batch batch;
   batch.rows.assign(rows.begin(), rows.end());
-  Lengths most;
-  for (const int64_t row : rows) {
-    check(row >= 0 && row < corpus.size(), "batches: expected rows below {}, got {}", corpus.size(), row);
-    most = longest(most, lengths_of(corpus, row, options, options.multiple));
-  }
+  const Lengths most = longest_of(corpus, rows, options);
   add_source(batch, corpus, most.source, options, device);
   if (corpus.has_target()) add_target(batch, corpus, most.target, device);
   return batch;
+}
+
+int64_t padded_tokens(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options) {
+  const Lengths most = longest_of(corpus, rows, options);
+  return std::ssize(rows) * (most.source + most.target);
 }
 
 Batcher::Batcher(const ParallelCorpus& corpus, const BatchOptions& options)
@@ -155,15 +165,17 @@ void Batcher::arrange() {
   shuffle(std::span(order_), random);
 }
 
-Batch Batcher::next(Device device) {
+Batch Batcher::next(Device device) { return make_batch(corpus_, next_rows(), options_, device); }
+
+std::vector<int64_t> Batcher::next_rows() {
   const size_t index = order_[static_cast<size_t>(state_.next)];
-  const auto rows = std::span(rows_).subspan(cuts_[index], cuts_[index + 1] - cuts_[index]);
-  Batch batch = make_batch(corpus_, rows, options_, device);
+  const auto found = std::span(rows_).subspan(cuts_[index], cuts_[index + 1] - cuts_[index]);
+  std::vector<int64_t> rows(found.begin(), found.end());
   if (++state_.next == batches()) {
     state_ = {.epoch = state_.epoch + 1, .next = 0};
     arrange();
   }
-  return batch;
+  return rows;
 }
 
 void Batcher::set_state(State state) {

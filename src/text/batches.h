@@ -36,6 +36,8 @@ struct BatchOptions {
 
 Batch make_batch(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options,
                  Device device);
+// Of the source and of the target of a batch, padding counted.
+int64_t padded_tokens(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options);
 
 class Batcher {
  public:
@@ -48,7 +50,8 @@ class Batcher {
   Batcher(const ParallelCorpus& corpus, const BatchOptions& options);
 
   int64_t batches() const { return static_cast<int64_t>(cuts_.size()) - 1; }  // of every epoch
-  Batch next(Device device);  // after the last of an epoch comes the first of the next
+  Batch next(Device device);         // after the last of an epoch comes the first of the next
+  std::vector<int64_t> next_rows();  // the same, which pairs alone
   State state() const { return state_; }
   void set_state(State state);
 

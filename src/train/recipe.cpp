@@ -45,6 +45,9 @@ void TrainingConfig::describe(Fields& f) {
   f.add("epsilon", epsilon, "adam: added to the root of the mean square.").at_least(0);
   f.add("label_smoothing", label_smoothing, "Share of the truth spread over all words.").at_least(0).below(1);
   f.add("accumulation", accumulation, "Batches whose gradients make one step.").at_least(1);
+  f.add("memory", memory,
+        "Most memory for a batch, in GB; 0 for what there is. A batch that needs more is worked on in parts.")
+      .at_least(0);
   f.add("ema", ema, "Decay of a running average of the weights, which is what is validated and kept; 0 for none.")
       .at_least(0)
       .below(1);

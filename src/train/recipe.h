@@ -38,6 +38,7 @@ struct TrainingConfig {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double label_smoothing = 0;
   int64_t accumulation = 1;
+  double memory = 0;
   double ema = 0;
   std::string precision = "bf16";
   int64_t epochs = 0, steps = 0;

@@ -100,6 +100,7 @@ Trainer::Trainer(const Recipe& recipe, Start start, TrainingListener& listener)
     copy(parameters_.values(), average_);
   }
   loss_sum_ = zeros({1}, DType::kF32, device_);
+  tape_.set_memory_limit(static_cast<size_t>(recipe.training.memory * 1e9));
   listener_.message(fmt::format("{}: {:.2f} million parameters, on {}", recipe.model.architecture,
                                 static_cast<double>(parameters_.count()) / 1e6, device_));
   if (resumes_) {
@@ -134,28 +135,57 @@ TrainingResult Trainer::run(const std::atomic<bool>& interrupt) {
 
 void Trainer::train_step() {
   epoch_ended_ = false;
-  const int64_t parts = recipe_.training.accumulation;
   ++progress_.step;
   rate_ = schedule_.rate(progress_.step, done());
-  for (int64_t part = 0; part < parts; ++part) {
-    const bool last = part == parts - 1;
-    tape_.reset();
-    const Recording recording(tape_);
+  const int64_t batches = recipe_.training.accumulation;
+  for (int64_t i = 0; i < batches; ++i) {
     const int64_t epoch = text_.state().epoch;
-    const Batch batch = text_.next(device_);
-    const Tensor alignment = text_.alignment(batch, device_);
+    text_.next(most_tokens_);
     epoch_ended_ = epoch_ended_ || text_.state().epoch != epoch;
-    if (last) optimiser_->prepare(static_cast<float>(rate_));
-    parameters_.values().buffer()->refresh_derived();
-    counted_.tokens += batch.target_tokens;
-    graphs_.run({batch.source.dim(0), batch.target_in.dim(0), batch.source.dim(1), last ? 1 : 0}, tape_.generation(),
-                [&] {
-                  work_on(batch, alignment, last);
-                  return std::monostate();
-                });
+    while (!work_on_batch(i == batches - 1)) {
+    }
   }
   ++counted_.steps;
   update_average();
+}
+
+bool Trainer::work_on_batch(bool last_batch) {
+  try {
+    for (int64_t i = 0; i < text_.pieces(); ++i) {
+      const bool last = last_batch && i == text_.pieces() - 1;
+      tape_.reset();
+      const Recording recording(tape_);
+      const Batch piece = text_.piece(i, device_);
+      const Tensor alignment = text_.alignment(piece, device_);
+      if (last) optimiser_->prepare(static_cast<float>(rate_));
+      parameters_.values().buffer()->refresh_derived();
+      counted_.tokens += piece.target_tokens;
+      graphs_.run({piece.source.dim(0), piece.target_in.dim(0), piece.source.dim(1), last ? 1 : 0}, tape_.generation(),
+                  [&] {
+                    work_on(piece, alignment, last);
+                    return std::monostate();
+                  });
+    }
+    return true;
+  } catch (const OutOfMemory& error) {
+    if (text_.pieces() == text_.pairs()) throw;
+    take_smaller_pieces(error);
+    return false;
+  }
+}
+
+// Of a step of several batches, those before this one are lost: what they had brought cannot be told from the rest.
+void Trainer::take_smaller_pieces(const OutOfMemory& error) {
+  const int64_t before = text_.piece_tokens();
+  most_tokens_ = std::max<int64_t>(1, before / 2);
+  text_.divide(most_tokens_);
+  tape_.reset();
+  for (const Tensor& sum : {parameters_.grads(), loss_sum_}) zero_memory(device_, sum.raw(), sum.bytes());
+  counted_ = {};
+  listener_.message(
+      fmt::format("{} tokens at once do not fit ({}); from now on batches are worked on in parts of at most {}, with "
+                  "the same result",
+                  before, error.what(), most_tokens_));
 }
 
 void Trainer::work_on(const Batch& batch, const Tensor& alignment, bool last) {

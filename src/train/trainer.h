@@ -76,6 +76,8 @@ class Trainer {
   };
 
   void train_step();
+  bool work_on_batch(bool last);  // false: it is to be done again, in smaller pieces
+  void take_smaller_pieces(const OutOfMemory& error);
   void work_on(const Batch& batch, const Tensor& alignment, bool last);  // what a card repeats from a graph
   void take_loss();                                                      // from the device; Error when it is not finite
   void update_average();
@@ -107,6 +109,7 @@ class Trainer {
   Objective objective_;
   Progress progress_;
   Clock::time_point began_ = Clock::now(), saved_ = began_, loss_taken_ = began_;
+  int64_t most_tokens_ = 0;    // of a piece of a batch, where memory has proved too small for more
   bool epoch_ended_ = false;   // by the last step
   int64_t validated_at_ = -1;  // the step
   double rate_ = 0;            // of the last step

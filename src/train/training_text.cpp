@@ -1,5 +1,6 @@
 #include "train/training_text.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -62,7 +63,7 @@ TrainingText::TrainingText(const Recipe& recipe, const std::string& known)
     check(filter_.sampling == 0, "data.alignment: expected data.sampling = 0 with it");
     check(!recipe.data.valid.empty(),
           "data.alignment: expected data.valid with it, for pairs held out would shift its lines");
-    alignments_.emplace(recipe.data.alignment, lines_, train_, *source_, *target_);
+    alignments_.emplace(recipe.data.alignment, lines_, *train_, *source_, *target_);
   }
   if (filter_.sampling == 0) lines_ = {};  // never cut again
 }
@@ -102,18 +103,40 @@ void TrainingText::make_vocabularies(const Recipe& recipe) {
   }
 }
 
-void TrainingText::cut(int64_t epoch) {
-  BuiltCorpus built = build_corpus(lines_, *source_, *target_, filter_, {seed_, static_cast<uint64_t>(epoch)});
-  if (epoch == 0) messages_.push_back("train: " + built.report.text());
-  train_ = std::move(built.corpus);
-  batcher_.emplace(train_, options_);
-  batcher_->set_state({epoch, 0});
+BuiltCorpus TrainingText::cut_lines(int64_t epoch) const {
+  return build_corpus(lines_, *source_, *target_, filter_, {seed_, static_cast<uint64_t>(epoch)});
 }
 
-Batch TrainingText::next(Device device) {
+void TrainingText::cut(int64_t epoch) {
+  BuiltCorpus built = ahead_.epoch == epoch ? ahead_.corpus.get() : cut_lines(epoch);
+  if (epoch == 0) messages_.push_back("train: " + built.report.text());
+  train_ = std::make_shared<const ParallelCorpus>(std::move(built.corpus));
+  batcher_.emplace(*train_, options_);
+  batcher_->set_state({epoch, 0});
+  if (filter_.sampling > 0) {
+    ahead_ = {epoch + 1, std::async(std::launch::async, [this, next = epoch + 1] { return cut_lines(next); })};
+  }
+}
+
+void TrainingText::next(int64_t most) {
   const int64_t epoch = batcher_->state().epoch;
-  Batch batch = batcher_->next(device);
+  taken_ = {.corpus = train_, .rows = batcher_->next_rows()};
+  for (const int64_t row : taken_.rows) taken_.tokens += train_->target.length(row) + 1;
+  taken_.padded = padded_tokens(*train_, taken_.rows, options_);
+  divide(most);
   if (filter_.sampling > 0 && batcher_->state().epoch != epoch) cut(epoch + 1);
+}
+
+void TrainingText::divide(int64_t most) {
+  taken_.pieces = most > 0 ? std::clamp<int64_t>((taken_.padded + most - 1) / most, 1, pairs()) : 1;
+}
+
+Batch TrainingText::piece(int64_t index, Device device) const {
+  const int64_t count = std::ssize(taken_.rows);
+  const auto begin = static_cast<size_t>(index * count / taken_.pieces);
+  const auto end = static_cast<size_t>((index + 1) * count / taken_.pieces);
+  Batch batch = make_batch(*taken_.corpus, std::span(taken_.rows).subspan(begin, end - begin), options_, device);
+  batch.token_share = from_host(std::vector{1.0f / static_cast<float>(taken_.tokens)}, {1}, device);
   return batch;
 }
 
@@ -122,10 +145,10 @@ void TrainingText::set_state(Batcher::State state) {
   batcher_->set_state(state);
 }
 
-Tensor TrainingText::alignment(const Batch& batch, Device device) const {
+Tensor TrainingText::alignment(const Batch& piece, Device device) const {
   if (!alignments_) return {};
-  return alignments_->of(batch.rows, batch.target_in.dim(0), batch.source.dim(0), options_.reverse_source, train_,
-                         device);
+  return alignments_->of(piece.rows, piece.target_in.dim(0), piece.source.dim(0), options_.reverse_source,
+                         *taken_.corpus, device);
 }
 
 }  // namespace fovea

@@ -140,6 +140,32 @@ TEST(Trainer, EarlyStoppingAndGoals) {
   EXPECT_EQ(train(recipe, Start::kNew).steps, 1);
 }
 
+// A batch that is too large for the memory is worked on in parts, which add up to the same.
+TEST(Trainer, BatchesAreFittedToTheMemory) {
+  const TemporaryFolder plain, fitted, hopeless;
+  const auto run = [](const std::string& folder, double memory, Silent& listener) {
+    Recipe r = small_recipe(folder);
+    r.model.dropout = 0;
+    r.training.precision = "f32";
+    r.training.optimiser = "sgd";  // does not hide a gradient of another length
+    r.training.learning_rate = 0.5;
+    r.training.memory = memory;
+    train(r, Start::kNew, &listener);
+  };
+  Silent whole, parts;
+  run(plain.path(), 0, whole);
+  run(fitted.path(), 0.4e-3, parts);
+  EXPECT_EQ(whole.messages.find("do not fit"), std::string::npos);
+  EXPECT_NE(parts.messages.find("in parts of at most"), std::string::npos) << parts.messages;
+  EXPECT_NEAR(parts.validation.loss, whole.validation.loss, 1e-4);
+  EXPECT_THROW(
+      {
+        Silent listener;
+        run(hopeless.path(), 1e-6, listener);
+      },
+      OutOfMemory);
+}
+
 TEST(Trainer, BadTextIsRefusedByFileAndLine) {
   const TemporaryFolder folder;
   Recipe recipe = small_recipe(folder.file("run"));
