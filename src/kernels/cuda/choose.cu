@@ -41,16 +41,20 @@ __global__ void choose_kernel(const T* weights, T* chosen, int64_t rows, int64_t
 
 // A block a row: k times the best of what comes after the last one found, in the order of values and, among equal
 // ones, of places.
-template <class T> __global__ void top_k_kernel(const T* x, T* values, int32_t* index, int64_t width, int64_t k) {
+template <int kCount, class T>
+__global__ void top_k_kernel(const T* x, T* values, int32_t* index, int64_t width, int64_t k) {
   const int64_t row = blockIdx.x;
   x += row * width;
   Best last = {kInfinity, -1};
   for (int64_t n = 0; n < k; ++n) {
     Best best = {-kInfinity, -1};
-    for (int64_t i = threadIdx.x; i < width; i += kBlock) {
-      const float value = load(x + i);
-      if (value < last.value || (value == last.value && i > last.index)) {
-        best = Better()(best, {value, static_cast<int32_t>(i)});
+    for (int64_t first = kCount * threadIdx.x; first < width; first += kCount * kBlock) {
+      const Pack<T, kCount> pack = load_pack<kCount>(x + first);
+#pragma unroll
+      for (int c = 0; c < kCount; ++c) {
+        const float value = load(pack.x + c);
+        const auto i = static_cast<int32_t>(first + c);
+        if (value < last.value || (value == last.value && i > last.index)) best = Better()(best, {value, i});
       }
     }
     best = Team<kBlock>::all(best, Better());
@@ -76,8 +80,10 @@ void choose(Stream& stream, const ChooseArgs& args) {
 void top_k(Stream& stream, const TopKArgs& args) {
   const int64_t width = args.x.dim(-1), rows = width == 0 ? args.index.size() / args.k : args.x.size() / width;
   with_type_of(args.x, [&]<class T>(T) {
-    launch(stream, top_k_kernel<T>, Grid{dim3(to_unsigned(rows)), dim3(kBlock)}, args.x.data<T>(),
-           args.values.data<T>(), args.index.data<int32_t>(), width, args.k);
+    with_pack(width, {args.x.raw()}, [&](auto pack) {
+      launch(stream, top_k_kernel<decltype(pack)::value, T>, Grid{dim3(to_unsigned(rows)), dim3(kBlock)},
+             args.x.data<T>(), args.values.data<T>(), args.index.data<int32_t>(), width, args.k);
+    });
   });
 }
 
