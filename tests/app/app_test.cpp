@@ -30,7 +30,7 @@ TEST_F(App, HelpHelps) {
 
 TEST_F(App, MechanismsAreAllListed) {
   const Json listed = Json::parse(fovea_command({"mechanisms", "--json"}).out);
-  EXPECT_EQ(listed["scores"].size(), 7u);
+  EXPECT_GE(listed["scores"].size(), 7u);
   for (const char* axis : {"scores", "scopes", "selections", "relative_positions"}) {
     for (const Json& entry : listed[axis]) {
       for (const char* key : {"name", "equation", "help"}) {

@@ -90,7 +90,7 @@ TEST_P(RecordTest, IsTheSameInEveryBatch) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, RecordTest, ::testing::Values("bahdanau", "luong", "transformer"));
+INSTANTIATE_TEST_SUITE_P(Models, RecordTest, ::testing::ValuesIn(attending_models()));
 
 TEST(RecordAlternatives, AreTheLikeliestWordsOfEachStep) {
   const SmallModel small(mechanisms("bahdanau")[0].config, kWords, 3);
