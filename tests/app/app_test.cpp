@@ -22,7 +22,7 @@ TEST_F(App, HelpHelps) {
     EXPECT_EQ(fovea_command({command, "--help"}).status, 0) << command;
   }
   EXPECT_EQ(fovea_command({}).status, 2);
-  EXPECT_EQ(fovea_command({"trian"}).status, 2);
+  expect_failure({"trian"}, 2, "no such command: trian (did you mean train?)");
   EXPECT_EQ(fovea_command({"score"}).status, 2);
   EXPECT_EQ(fovea_command({"train"}).status, 2);
   EXPECT_NE(fovea_command({"train", "--print-defaults"}).out.find("[model.attention]"), std::string::npos);

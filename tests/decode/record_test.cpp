@@ -53,7 +53,7 @@ void expect_near(const HypothesisWeights& got, const HypothesisWeights& expected
   }
 }
 
-class RecordTest : public ::testing::TestWithParam<const char*> {};
+class RecordTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RecordTest, EqualsAnUnfusedRecomputation) {
   const ParallelCorpus sources = some_sources(kWords);
