@@ -2,8 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "models/config.h"
+#include "models/model.h"
 
 namespace fovea {
 
@@ -25,6 +26,13 @@ inline ModelConfig small_config(const std::string& architecture) {
   c.attention.window = 2;
   c.attention.longest = 32;
   return c;
+}
+
+// The architectures that attend: a new one is tested as soon as it is listed.
+inline std::vector<std::string> attending_models() {
+  std::vector<std::string> names = names_of(architectures());
+  std::erase(names, "rnn-seq2seq");
+  return names;
 }
 
 }  // namespace fovea

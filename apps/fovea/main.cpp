@@ -1,9 +1,29 @@
 // fovea: train, translate, evaluate and look, from the command line.
+#include <algorithm>
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/fields.h"
 #include "base/threads.h"
 #include "fovea/commands.h"
+
+namespace {
+
+// What to say to a word that is no command; nothing where there is none.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  const std::string word = argc > 1 ? argv[1] : "";
+  if (word.empty() || word[0] == '-') return "";
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  if (std::find(names.begin(), names.end(), word) != names.end()) return "";
+  const std::string near = fovea::nearest_spelling(word, names);
+  return "fovea: no such command: " + word + (near.empty() ? "" : " (did you mean " + near + "?)") +
+         "; fovea --help lists them\n";
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   fovea::bound_spinning(argv);
@@ -24,6 +44,10 @@ int main(int argc, char** argv) {
   for (const auto add : {add_train, add_translate, add_evaluate, add_score, add_view, add_align, add_serve, add_data,
                          add_mechanisms, add_info, add_pack}) {
     add(app, run);
+  }
+  if (const std::string wrong = unknown_command(app, argc, argv); !wrong.empty()) {
+    std::fputs(wrong.c_str(), stderr);
+    return kMisused;
   }
   try {
     app.parse(argc, argv);

@@ -38,7 +38,7 @@ int mechanisms(bool json) {
     fmt::print("{}\n", mechanisms_json().dump(2));
     return kDone;
   }
-  print_axis("score (model.attention.score): how well a key h answers a query s", scores());
+  print_axis("score (model.attention.score): how well a key k answers a query q", scores());
   print_axis("scope (model.attention.scope): which positions can be looked at", scopes());
   print_axis("selection (model.attention.selection): how scores become a context", selections());
   print_axis("relative positions (model.attention.relative)", relatives());

@@ -8,10 +8,11 @@ namespace fovea {
 namespace {
 
 void expect_equal_depths(std::string_view score, const ScoreSizes& sizes) {
-  check(sizes.query == sizes.keys,
-        "attention.score: expected queries and keys of one depth for {}, got {} and {}; general or additive have none "
-        "of that need",
-        score, sizes.query, sizes.keys);
+  check(
+      sizes.query == sizes.keys,
+      "attention.score: expected queries and keys of one depth for {}, got {} and {}; they have one when the source is "
+      "read in one direction (model.bidirectional = false) or by several heads, or take general or additive",
+      score, sizes.query, sizes.keys);
 }
 
 // What is in the end a scaled dot product of the query with projected keys, so that the fused kernel may do it.

@@ -5,14 +5,16 @@
 #include <cmath>
 
 #include "view/curves.h"
+#include "view/svg_text.h"
 #include "view/xml.h"
 
 namespace fovea {
 
 namespace {
 
-constexpr double kWidth = 720, kPanel = 240, kLeft = 64, kRight = 20, kTop = 30, kBottom = 34, kLegendLine = 18;
-constexpr int kColours = 5;
+constexpr double kWidth = 720, kPanel = 240, kLeft = 64, kRight = 20, kTop = 30, kBottom = 34;
+constexpr double kMargin = 16, kText = 12, kSample = 28, kLegendLine = 18;
+constexpr int kColours = 8;
 
 // Light first, for readers that know no media queries.
 constexpr const char* kStyle = R"(  <style>
@@ -24,18 +26,19 @@ constexpr const char* kStyle = R"(  <style>
     .curve { fill: none; stroke-width: 2; stroke-linejoin: round; }
     .thin { stroke-width: 1.25; stroke-dasharray: 4 2; }
     .c0 { stroke: #2b6cb0; } .c1 { stroke: #b64a00; } .c2 { stroke: #00734f; } .c3 { stroke: #8b3a8b; }
-    .c4 { stroke: #7a5c00; }
+    .c4 { stroke: #7a5c00; } .c5 { stroke: #c2255c; } .c6 { stroke: #0b7285; } .c7 { stroke: #5f6770; }
     circle.c0 { fill: #2b6cb0; } circle.c1 { fill: #b64a00; } circle.c2 { fill: #00734f; } circle.c3 { fill: #8b3a8b; }
-    circle.c4 { fill: #7a5c00; }
+    circle.c4 { fill: #7a5c00; } circle.c5 { fill: #c2255c; } circle.c6 { fill: #0b7285; } circle.c7 { fill: #5f6770; }
     @media (prefers-color-scheme: dark) {
       .ground { fill: #14171c; }
       text { fill: #e6e9ed; }
       .tick { fill: #98a2ad; }
       .grid { stroke: #3a414b; }
       .c0 { stroke: #7fb2ea; } .c1 { stroke: #f0883e; } .c2 { stroke: #3fb994; } .c3 { stroke: #d58fd5; }
-      .c4 { stroke: #d8b44a; }
+      .c4 { stroke: #d8b44a; } .c5 { stroke: #ff8fb1; } .c6 { stroke: #66d9e8; } .c7 { stroke: #b4bcc5; }
       circle.c0 { fill: #7fb2ea; } circle.c1 { fill: #f0883e; } circle.c2 { fill: #3fb994; }
       circle.c3 { fill: #d58fd5; } circle.c4 { fill: #d8b44a; }
+      circle.c5 { fill: #ff8fb1; } circle.c6 { fill: #66d9e8; } circle.c7 { fill: #b4bcc5; }
     }
   </style>
 )";
@@ -62,19 +65,27 @@ class Svg {
   }
 
   void draw(const CurvePanel& panel) {
-    const double legend = kLegendLine * static_cast<double>(panel.curves.size());
-    plot_ = y_ + kTop + legend;
     text(16, y_ + 22, "title", panel.title + (panel.logarithmic ? " (logarithmic scale)" : ""));
+    const double legend = draw_legend(panel);
+    plot_ = y_ + kTop + legend;
     draw_axes(panel);
-    for (size_t i = 0; i < panel.curves.size(); ++i) {
-      const PanelCurve& curve = panel.curves[i];
-      const double line = y_ + kTop + kLegendLine * static_cast<double>(i) + 6;
-      body_ += fmt::format("  <path class=\"{}\" d=\"M16 {:.1f}H44\"/>\n", classes(panel, curve), line);
-      if (curve.marked) circle(curve, 30, line);
-      text(52, line + 4, "name", curve.name);
-      draw_curve(panel, curve);
-    }
+    for (const PanelCurve& curve : panel.curves) draw_curve(panel, curve);
     y_ += kPanel + legend;
+  }
+
+  // Names one after another, in as many lines as they need; returns their height.
+  double draw_legend(const CurvePanel& panel) {
+    double across = kMargin, line = y_ + kTop + 6;
+    for (const PanelCurve& curve : panel.curves) {
+      const double width = kSample + 8 + ems(curve.name) * kText;
+      if (across > kMargin && across + width > kWidth - kRight) across = kMargin, line += kLegendLine;
+      body_ +=
+          fmt::format("  <path class=\"{}\" d=\"M{:.1f} {:.1f}h{}\"/>\n", classes(panel, curve), across, line, kSample);
+      if (curve.marked) circle(curve, across + kSample / 2, line);
+      text(across + kSample + 8, line + 4, "name", curve.name);
+      across += width + 20;
+    }
+    return line - y_ - kTop + kLegendLine;
   }
 
   static std::string colour(const PanelCurve& curve) { return fmt::format("c{}", curve.run % kColours); }

@@ -22,7 +22,7 @@ TEST_F(App, HelpHelps) {
     EXPECT_EQ(fovea_command({command, "--help"}).status, 0) << command;
   }
   EXPECT_EQ(fovea_command({}).status, 2);
-  EXPECT_EQ(fovea_command({"trian"}).status, 2);
+  expect_failure({"trian"}, 2, "no such command: trian (did you mean train?)");
   EXPECT_EQ(fovea_command({"score"}).status, 2);
   EXPECT_EQ(fovea_command({"train"}).status, 2);
   EXPECT_NE(fovea_command({"train", "--print-defaults"}).out.find("[model.attention]"), std::string::npos);
@@ -30,7 +30,7 @@ TEST_F(App, HelpHelps) {
 
 TEST_F(App, MechanismsAreAllListed) {
   const Json listed = Json::parse(fovea_command({"mechanisms", "--json"}).out);
-  EXPECT_EQ(listed["scores"].size(), 7u);
+  EXPECT_GE(listed["scores"].size(), 7u);
   for (const char* axis : {"scores", "scopes", "selections", "relative_positions"}) {
     for (const Json& entry : listed[axis]) {
       for (const char* key : {"name", "equation", "help"}) {

@@ -53,7 +53,7 @@ void expect_near(const HypothesisWeights& got, const HypothesisWeights& expected
   }
 }
 
-class RecordTest : public ::testing::TestWithParam<const char*> {};
+class RecordTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RecordTest, EqualsAnUnfusedRecomputation) {
   const ParallelCorpus sources = some_sources(kWords);
@@ -90,7 +90,7 @@ TEST_P(RecordTest, IsTheSameInEveryBatch) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, RecordTest, ::testing::Values("bahdanau", "luong", "transformer"));
+INSTANTIATE_TEST_SUITE_P(Models, RecordTest, ::testing::ValuesIn(attending_models()));
 
 TEST(RecordAlternatives, AreTheLikeliestWordsOfEachStep) {
   const SmallModel small(mechanisms("bahdanau")[0].config, kWords, 3);

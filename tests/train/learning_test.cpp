@@ -6,6 +6,7 @@
 
 #include "attention/registry.h"
 #include "base/random.h"
+#include "small_models.h"
 #include "temporary_folder.h"
 #include "train/small_run.h"
 
@@ -22,7 +23,7 @@ void PrintTo(const Lesson& lesson, std::ostream* out) { *out << lesson.name; }
 
 std::vector<Lesson> lessons() {
   std::vector<Lesson> all;
-  for (const std::string architecture : {"bahdanau", "luong", "transformer"}) {
+  for (const std::string& architecture : attending_models()) {
     const auto add = [&](const std::string& name, double exact, const std::function<void(Recipe&)>& change) {
       std::string full = architecture + "_" + name;
       std::replace(full.begin(), full.end(), '-', '_');

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "support.h"
 #include "temporary_folder.h"
@@ -194,6 +195,34 @@ TEST(Curves, SvgIsXmlWithTextAndBothColourSchemes) {
   EXPECT_EQ(svg.find("href"), std::string::npos);
   EXPECT_EQ(svg.find("url("), std::string::npos);
   EXPECT_NE(svg.find(">bleu of the validation</text>"), std::string::npos);
+}
+
+// Where the names of the legend stand: "x=... y=..." of each.
+std::vector<std::string> legend_places(const std::string& svg) {
+  std::vector<std::string> places;
+  const std::string mark = "<text class=\"name\" ";
+  for (size_t at = svg.find(mark); at != std::string::npos; at = svg.find(mark, at + 1)) {
+    const size_t begin = at + mark.size();
+    places.push_back(svg.substr(begin, svg.find(" text-anchor", begin) - begin));
+  }
+  return places;
+}
+
+TEST(Curves, EightRunsHaveColoursOfTheirOwnAndShareLegendLines) {
+  std::vector<RunCurves> runs;
+  for (int i = 0; i < 8; ++i) runs.push_back(falling("run " + std::to_string(i), 4.0 - 0.1 * i, 1));
+  const std::string svg = curves_svg(runs);
+  for (int i = 0; i < 8; ++i) {
+    const std::string colour = "c" + std::to_string(i);
+    EXPECT_NE(svg.find("circle class=\"" + colour + "\""), std::string::npos) << colour;
+    EXPECT_NE(svg.find("." + colour + " { stroke"), std::string::npos) << colour;
+  }
+  const std::vector<std::string> places = legend_places(svg);
+  ASSERT_GE(places.size(), 16U);
+  EXPECT_EQ(std::set(places.begin(), places.end()).size(), places.size());  // none over another
+  std::set<std::string> lines;
+  for (size_t i = 0; i < 16; ++i) lines.insert(places[i].substr(places[i].find("y=")));
+  EXPECT_LT(lines.size(), 8U);
 }
 
 }  // namespace

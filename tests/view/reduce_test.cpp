@@ -72,6 +72,9 @@ TEST(Reduce, RollsOutThroughLayers) {
 }
 
 TEST(Reduce, RefusesWhatIsNotThere) {
+  AttentionRecord without;
+  without.architecture = "rnn-seq2seq";
+  EXPECT_ERROR(reduce(without, {}), "rnn-seq2seq attends to nothing");
   const AttentionRecord record = two_by_two();
   EXPECT_ERROR(reduce(record, {.attention = "decoder-self"}), "it has: cross, encoder-self");
   EXPECT_ERROR(reduce(record, {.layer = 3}), "layer: expected at most 2, got 3");
