@@ -46,7 +46,8 @@ __global__ void packed_column_sums_kernel(const T* x, float* parts, int64_t rows
 template <class T, class Y> void packed_column_sums(Stream& stream, const ReduceArgs& args, const SumTo<Y>& to) {
   constexpr int64_t kEnough = 528, kFewRows = 4 * kSumWarps;  // blocks; rows of one
   const int64_t across = ceil_div(args.inner, kWarp * kPack);
-  const int64_t pieces = std::clamp<int64_t>(args.count / kFewRows, 1, std::max<int64_t>(1, kEnough / across));
+  const int64_t most = std::clamp<int64_t>(kEnough / across, 1, kShortColumn);
+  const int64_t pieces = std::clamp<int64_t>(args.count / kFewRows, 1, most);
   const int64_t piece = ceil_div(args.count, pieces), made = ceil_div(args.count, piece);
   Scratch scratch(stream);
   float* parts = scratch.take<float>(made * args.inner);

@@ -57,7 +57,8 @@ template <class F, class Y> void row_sums(Stream& stream, int64_t rows, int64_t 
 
 // ---- columns: y[outer, column] from rows, the matrices one after the other ---------------------
 
-constexpr int kColumnRows = 8;  // rows of threads
+constexpr int kColumnRows = 8;         // rows of threads
+constexpr int64_t kShortColumn = 256;  // rows that are summed by one kernel
 
 // f(outer * rows + row, column)
 template <class F, class Put>
@@ -68,6 +69,7 @@ __global__ void column_sums_kernel(int64_t rows, int64_t columns, int64_t pieces
   const int64_t begin = which * piece, end = begin + piece < rows ? begin + piece : rows;
   float sum = 0.0f;
   if (column < columns) {
+#pragma unroll 8
     for (int64_t row = begin + threadIdx.y; row < end; row += kColumnRows) sum += f(outer * rows + row, column);
   }
   sums[threadIdx.y][threadIdx.x] = sum;
@@ -86,7 +88,7 @@ struct ReadColumns {
 
 template <class F, class Put>
 void column_sums(Stream& stream, int64_t outer, int64_t rows, int64_t columns, F f, Put to) {
-  constexpr int64_t kShortPiece = 64, kEnoughBlocks = 528;
+  constexpr int64_t kShortPiece = kShortColumn, kEnoughBlocks = 528;
   const auto sum_up = [&](auto reader, auto out, int64_t count, int64_t piece) {
     const int64_t pieces = std::max<int64_t>(ceil_div(count, piece), 1);
     const Grid grid = {dim3(to_unsigned(outer * pieces), to_unsigned(ceil_div(columns, kWarp))),
