@@ -72,6 +72,8 @@ struct DecodeOptions {
 class Model {
  public:
   virtual ~Model() = default;
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
   // No other model of the process has had it.
   uint64_t serial() const { return serial_; }
   // target [T,B]: the words before each one asked for, beginning with the begin mark.
@@ -81,8 +83,6 @@ class Model {
 
  protected:
   Model();
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
 
  private:
   uint64_t serial_;
