@@ -24,3 +24,12 @@ Device device_named(std::string_view name) {
 }
 
 }  // namespace fovea
+
+fmt::appender fmt::formatter<fovea::Device>::format(fovea::Device device, fmt::format_context& context) const {
+  switch (device.kind) {
+    case fovea::Device::Kind::kReference: return fmt::format_to(context.out(), "reference");
+    case fovea::Device::Kind::kCpu: return fmt::format_to(context.out(), "cpu");
+    case fovea::Device::Kind::kCuda: break;
+  }
+  return fmt::format_to(context.out(), "cuda:{}", device.index);
+}

@@ -52,3 +52,7 @@ Shape Shape::prepended(int64_t size) const {
 bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 }  // namespace fovea
+
+fmt::appender fmt::formatter<fovea::Shape>::format(const fovea::Shape& shape, fmt::format_context& context) const {
+  return fmt::format_to(context.out(), "[{}]", fmt::join(shape.begin(), shape.end(), ","));
+}
