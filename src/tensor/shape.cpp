@@ -1,9 +1,8 @@
 #include "tensor/shape.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
+#include <string>
 
 namespace fovea {
 
@@ -56,5 +55,8 @@ bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a
 }  // namespace fovea
 
 fmt::appender fmt::formatter<fovea::Shape>::format(const fovea::Shape& shape, fmt::format_context& context) const {
-  return fmt::format_to(context.out(), "[{}]", fmt::join(shape.begin(), shape.end(), ","));
+  std::string text = "[";
+  for (const int64_t size : shape) text += (text.size() > 1 ? "," : "") + std::to_string(size);
+  text += ']';
+  return std::copy(text.begin(), text.end(), context.out());
 }
