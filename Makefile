@@ -3,7 +3,7 @@
 
 JOBS ?= $(shell nproc)
 
-.PHONY: help build test demo asan tsan bench format tidy packages clean
+.PHONY: help build test demo asan tsan cuda bench format tidy packages clean
 
 help:
 	@echo "make build    build the program, build/release/fovea"
@@ -11,6 +11,7 @@ help:
 	@echo "make demo     build, translate with a shipped model and look at its attention"
 	@echo "make asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make tsan     the tests under ThreadSanitizer"
+	@echo "make cuda     compile the CUDA backend's kernels; needs nvcc, no card"
 	@echo "make bench    build and run the benchmarks (minutes; BENCH=--quick for a look)"
 	@echo "make format   rewrite the sources in the project's format"
 	@echo "make tidy     clang-tidy over the sources"
@@ -24,6 +25,10 @@ test asan tsan: packages
 	cmake --preset $(subst test,dev,$@)
 	cmake --build --preset $(subst test,dev,$@) -j $(JOBS)
 	ctest --preset $(subst test,dev,$@) -j $(JOBS)
+
+cuda: packages
+	cmake --preset cuda-check
+	cmake --build --preset cuda-check -j $(JOBS) --target fovea_kernels
 
 build: packages
 	cmake --preset release

@@ -1,4 +1,5 @@
 // fovea: train, translate, evaluate and look, from the command line.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 

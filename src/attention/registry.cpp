@@ -1,6 +1,8 @@
 // The score functions, one class and one entry each.
 #include "attention/registry.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace fovea {

@@ -2,7 +2,7 @@
 // The sentence reads `op: expected ..., got ...`.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <stdexcept>
 #include <utility>

@@ -1,5 +1,7 @@
 #include "evaluate/bleu.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

@@ -1,5 +1,7 @@
 #include "evaluate/tokenize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 

@@ -1,5 +1,7 @@
 #include "models/architectures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 

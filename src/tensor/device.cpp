@@ -1,6 +1,8 @@
 #include "tensor/device.h"
 
+#include <algorithm>
 #include <charconv>
+#include <string>
 
 #include "tensor/cuda.h"
 
@@ -24,3 +26,10 @@ Device device_named(std::string_view name) {
 }
 
 }  // namespace fovea
+
+fmt::appender fmt::formatter<fovea::Device>::format(fovea::Device device, fmt::format_context& context) const {
+  std::string name = fmt::format("cuda:{}", device.index);
+  if (device == fovea::Device::cpu()) name = "cpu";
+  if (device == fovea::Device::reference()) name = "reference";
+  return std::copy(name.begin(), name.end(), context.out());
+}

@@ -26,13 +26,7 @@ Device device_named(std::string_view name);
 
 }  // namespace fovea
 
-template <> struct fmt::formatter<fovea::Device> : fmt::formatter<std::string_view> {
-  auto format(fovea::Device device, fmt::format_context& context) const {
-    switch (device.kind) {
-      case fovea::Device::Kind::kReference: return fmt::format_to(context.out(), "reference");
-      case fovea::Device::Kind::kCpu: return fmt::format_to(context.out(), "cpu");
-      case fovea::Device::Kind::kCuda: break;
-    }
-    return fmt::format_to(context.out(), "cuda:{}", device.index);
-  }
+template <> struct fmt::formatter<fovea::Device> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  fmt::appender format(fovea::Device device, fmt::format_context& context) const;
 };

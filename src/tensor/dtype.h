@@ -48,8 +48,7 @@ constexpr DType dtype_of = DTypeOf<T>::kValue;  // NOLINT(readability-identifier
 
 }  // namespace fovea
 
-template <> struct fmt::formatter<fovea::DType> : fmt::formatter<std::string_view> {
-  auto format(fovea::DType type, fmt::format_context& context) const {
-    return fmt::formatter<std::string_view>::format(fovea::name_of(type), context);
-  }
+template <> struct fmt::formatter<fovea::DType> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  fmt::appender format(fovea::DType type, fmt::format_context& context) const;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <string>
 
 namespace fovea {
 
@@ -52,3 +53,10 @@ Shape Shape::prepended(int64_t size) const {
 bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 }  // namespace fovea
+
+fmt::appender fmt::formatter<fovea::Shape>::format(const fovea::Shape& shape, fmt::format_context& context) const {
+  std::string text = "[";
+  for (const int64_t size : shape) text += (text.size() > 1 ? "," : "") + std::to_string(size);
+  text += ']';
+  return std::copy(text.begin(), text.end(), context.out());
+}

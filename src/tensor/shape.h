@@ -45,7 +45,5 @@ class Shape {
 
 template <> struct fmt::formatter<fovea::Shape> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-  auto format(const fovea::Shape& shape, fmt::format_context& context) const {
-    return fmt::format_to(context.out(), "[{}]", fmt::join(shape.begin(), shape.end(), ","));
-  }
+  fmt::appender format(const fovea::Shape& shape, fmt::format_context& context) const;
 };

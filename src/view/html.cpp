@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 
 #include "text/utf8.h"
@@ -24,7 +23,7 @@ std::string json_string(std::string_view text) {
     const bool plain = c.value >= 0x20 && c.value != 0x7F && !(c.value >= 0xFFFE && c.value <= 0xFFFF);
     constexpr std::string_view kEscaped = "\"\\<>&'";
     if (c.value < 0x80 && (!plain || kEscaped.find(static_cast<char>(c.value)) != kEscaped.npos)) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<uint32_t>(c.value));
+      out += fmt::format("\\u{:04x}", static_cast<uint32_t>(c.value));
     } else {
       append_code_point(out, plain ? c.value : kReplacement);
     }

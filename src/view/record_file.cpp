@@ -47,7 +47,7 @@ void append_nested(std::string& out, const float*& at, std::span<const int64_t> 
     if (std::isnan(*at)) {
       out += "null";
     } else {
-      fmt::format_to(std::back_inserter(out), "{}", *at);
+      out += fmt::format("{}", *at);
     }
     ++at;
     return;

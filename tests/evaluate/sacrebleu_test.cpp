@@ -1,5 +1,7 @@
 // Every case file under data/ by every setting, against what sacreBLEU itself answered: data/expected.json,
 // written by make_expected.py.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,8 @@
 // The tokenizers' corners, and text as Python has it.
 #include "evaluate/tokenize.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
