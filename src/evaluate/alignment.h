@@ -12,7 +12,7 @@
 namespace fovea {
 
 struct Link {
-  int64_t source, target;  // words, from 0
+  int64_t source, target;                                       // words, from 0
   friend auto operator<=>(const Link&, const Link&) = default;  // NOLINT(modernize-use-nullptr): misread
 };
 using Alignment = std::vector<Link>;  // sorted, each once
