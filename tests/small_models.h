@@ -1,6 +1,7 @@
 // Models of every architecture that are small enough for a test.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ struct Setup {
   std::string name;
   ModelConfig config;
 };
+inline void PrintTo(const Setup& setup, std::ostream* out) { *out << setup.name; }
 
 inline ModelConfig small_config(const std::string& architecture) {
   ModelConfig c;
