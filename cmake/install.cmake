@@ -17,6 +17,7 @@ install(FILES "${CMAKE_BINARY_DIR}/fovea-config.cmake" "${CMAKE_BINARY_DIR}/fove
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fovea)
 install(DIRECTORY recipes models DESTINATION share/fovea)
 install(DIRECTORY docs/ DESTINATION share/doc/fovea)
+install(DIRECTORY examples/embed DESTINATION share/doc/fovea/examples)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/fovea)
 
 # A man page and completions, from what the program says about itself.

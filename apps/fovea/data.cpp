@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "fovea/commands.h"
+#include "fovea/flags.h"
 #include "fovea/output.h"
 #include "text/generators.h"
 
@@ -44,10 +45,8 @@ void add_data(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("data", "Make text pairs of a toy task; without a name, list the tasks.");
   const auto flags = std::make_shared<DataFlags>();
   command->add_option("task", flags->name, "Which task.")->type_name("TASK");
-  command->add_option("-n,--count", flags->count, "How many pairs.")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--seed", flags->seed, "Of the random numbers.")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  command->add_option("-n,--count", flags->count, "How many pairs.")->check(at_least(1))->capture_default_str();
+  command->add_option("--seed", flags->seed, "Of the random numbers.")->check(at_least(0))->capture_default_str();
   command->add_option("--source", flags->source, "File for the sources; without files, TSV to standard output.")
       ->type_name("FILE");
   command->add_option("--target", flags->target, "File for the targets.")->type_name("FILE");

@@ -1,6 +1,7 @@
 // fovea evaluate: how good translations are, by themselves or with the model that makes them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "fovea/flags.h"
 #include "fovea/output.h"
 #include "text/lines.h"
+#include "text/utf8.h"
 
 namespace fovea::app {
 
@@ -168,6 +170,13 @@ int evaluate(const EvaluateFlags& flags) {
   if (!flags.models.empty()) json["perplexity"] = run_models(flags, set);
   const BleuOptions bleu{.tokenizer = tokenizer_named(flags.tokenizer), .lowercase = flags.lowercase};
   std::vector<Metric> metrics;
+  const bool words_by_spaces = flags.tokenizer == "13a" || flags.tokenizer == "none";
+  if (words_by_spaces && std::find(flags.names.begin(), flags.names.end(), "bleu") != flags.names.end() &&
+      has_han(set.segments.front().references.front())) {
+    fmt::print(stderr,
+               "warning: BLEU with --tokenizer {} takes Chinese without spaces for one word; zh is for Chinese\n",
+               flags.tokenizer);
+  }
   for (const std::string& name : flags.names) {
     metrics.push_back(metric_named(name, bleu));
     json[name] = metrics.back().score(set.segments);

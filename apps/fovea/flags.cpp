@@ -1,6 +1,9 @@
 #include "fovea/flags.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
 #include "base/threads.h"
@@ -32,6 +35,16 @@ void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields,
   }
 }
 
+CLI::Validator at_least(double low) {
+  const auto refusal = [low](const std::string& word) -> std::string {
+    double value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error == std::errc() && end == word.data() + word.size() && value >= low) return "";
+    return fmt::format("expected a number of at least {}, got {}", low, word);
+  };
+  return {refusal, fmt::format("at least {}", low)};
+}
+
 Translator ModelFlags::load() const {
   if (threads > 0) set_thread_count(threads);
   std::vector<std::string> folders;
@@ -41,7 +54,7 @@ Translator ModelFlags::load() const {
 
 CLI::Option* add_model_flags(CLI::App& command, ModelFlags& flags) {
   command.add_option("--threads", flags.threads, "To compute with; 0 for all cores.")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->group("Running");
   add_flags(command, flags.translator, "Running");
   return command

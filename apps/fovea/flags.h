@@ -21,6 +21,9 @@ template <class Settings> void add_flags(CLI::App& command, Settings& settings, 
   detail::add_flags(command, std::make_shared<Fields>(fields_of(settings)), group);
 }
 
+// A check that says what was expected.
+CLI::Validator at_least(double low);
+
 struct ModelFlags {
   std::vector<std::string> models;
   int threads = 0;

@@ -7,12 +7,18 @@
 #include "base/thousands.h"
 #include "fovea/commands.h"
 #include "store/model_folder.h"
+#include "store/shipped.h"
 
 namespace fovea::app {
 
 namespace {
 
-int info(const std::string& folder, bool tensors) {
+int info(const std::string& given, bool tensors) {
+  if (given.empty()) {
+    for (const std::string& shipped : shipped_models()) fmt::print("{}\n", shipped);
+    return kDone;
+  }
+  const std::string folder = find_model(given);
   LoadedModel loaded = load_model(folder, Device::cpu());
   fmt::print("{}: {}, {} parameters, {:.1f} MB\n", folder, loaded.config.model.architecture,
              thousands(loaded.parameters->count()),
@@ -35,10 +41,11 @@ int info(const std::string& folder, bool tensors) {
 }  // namespace
 
 void add_info(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("info", "Say what is in a model folder.");
+  CLI::App* command =
+      app.add_subcommand("info", "Say what is in a model folder; without one, list the shipped models.");
   const auto folder = std::make_shared<std::string>();
   const auto tensors = std::make_shared<bool>(false);
-  command->add_option("folder", *folder, "The model folder.")->required()->type_name("DIR");
+  command->add_option("folder", *folder, "A model folder, or the name of a shipped model.")->type_name("DIR");
   command->add_flag("--tensors", *tensors, "List its tensors, too.");
   command->callback([folder, tensors, &run] { run = [folder, tensors] { return info(*folder, *tensors); }; });
 }

@@ -32,20 +32,21 @@ int main(int argc, char** argv) {
   CLI::App app("Attention you can train, run and see.");
   app.set_version_flag("--version", "fovea " FOVEA_VERSION);
   app.require_subcommand(1);
+  Run run;
+  for (const auto add : {add_train, add_translate, add_evaluate, add_score, add_view, add_align, add_serve, add_data,
+                         add_mechanisms, add_info, add_pack}) {
+    add(app, run);
+  }
+  // Last, for commands take over what is there when they are added.
   app.footer(
       "Translate, look, serve, with the models that are shipped:\n"
       "  fovea translate 'I love you.'\n"
       "  fovea view 'I love you.'\n"
       "  fovea serve\n"
       "A first model of your own, with nothing but this program:\n"
-      "  fovea train recipes/dates.toml\n"
+      "  fovea train dates\n"
       "  echo 'the 3rd of may 1986' | fovea translate --model runs/dates\n"
       "Exit status: 0 done, 1 failed (the message says why), 2 misused, 130 interrupted (and saved).");
-  Run run;
-  for (const auto add : {add_train, add_translate, add_evaluate, add_score, add_view, add_align, add_serve, add_data,
-                         add_mechanisms, add_info, add_pack}) {
-    add(app, run);
-  }
   if (const std::string wrong = unknown_command(app, argc, argv); !wrong.empty()) {
     std::fputs(wrong.c_str(), stderr);
     return kMisused;

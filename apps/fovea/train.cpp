@@ -9,6 +9,7 @@
 #include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
+#include "store/shipped.h"
 #include "train/trainer.h"
 
 namespace fovea::app {
@@ -74,17 +75,19 @@ int train(const TrainFlags& flags) {
     return kDone;
   }
   if (flags.recipe.empty()) throw CLI::RequiredError("RECIPE");
-  const Recipe recipe = read_recipe(flags.recipe, flags.changes);
+  const Recipe recipe = read_recipe(find_recipe(flags.recipe), flags.changes);
   const Start start = flags.overwrite ? Start::kOverwrite : flags.resume ? Start::kResume : Start::kNew;
   Narrator narrator(recipe);
   Trainer trainer(recipe, start, narrator);
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   const TrainingResult result = trainer.run(interrupted);
-  narrator.console().line(fmt::format("{}: {} steps in {}, best {} {:.4g}", result.why, thousands(result.steps),
-                                      minutes_text(result.minutes), recipe.validation.metric, result.best));
+  const std::string best =
+      result.best ? fmt::format(", best {} {:.4g}", recipe.validation.metric, *result.best) : ", not yet validated";
+  narrator.console().line(
+      fmt::format("{}: {} steps in {}{}", result.why, thousands(result.steps), minutes_text(result.minutes), best));
   if (result.interrupted) {
-    narrator.console().line(fmt::format("saved; go on with: fovea train {} --resume", flags.recipe));
+    narrator.console().line(fmt::format("saved; go on with: fovea train {}/recipe.toml --resume", recipe.folder));
     return kInterrupted;
   }
   narrator.console().line(
@@ -97,13 +100,18 @@ int train(const TrainFlags& flags) {
 void add_train(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("train", "Train a model as a recipe says.");
   const auto flags = std::make_shared<TrainFlags>();
-  command->add_option("recipe", flags->recipe, "A TOML file; recipes/ has some to start from.")->type_name("RECIPE");
+  command->add_option("recipe", flags->recipe, "A TOML file, or the name of a shipped recipe.")->type_name("RECIPE");
   command->add_option("--set", flags->changes, "Change a setting of the recipe, as in training.learning_rate=0.0005.")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   CLI::Option* resume = command->add_flag("--resume", flags->resume, "Go on with the run in the recipe's folder.");
   command->add_flag("--overwrite", flags->overwrite, "Replace the run in the recipe's folder.")->excludes(resume);
   command->add_flag("--print-defaults", flags->print_defaults, "Print every setting with its meaning, as a recipe.");
+  command->footer(
+      "A model of dates, from text made on the spot; one of two files of your own; and how either goes:\n"
+      "  fovea train dates\n"
+      "  fovea train bahdanau --set data.train=my.en,my.de --set folder=runs/my-model\n"
+      "  fovea view runs/my-model");
   command->callback([flags, &run] { run = [flags] { return train(*flags); }; });
 }
 

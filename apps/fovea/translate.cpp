@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -45,6 +46,12 @@ std::string json_line(const std::string& source, const Translation& translation)
       .dump();
 }
 
+std::string quoted(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "\"" : ", \"") + word + "\"";
+  return out;
+}
+
 std::string text_lines(int64_t number, const Translation& translation, bool several) {
   if (!several) return translation.text() + "\n";
   std::string out;
@@ -54,7 +61,7 @@ std::string text_lines(int64_t number, const Translation& translation, bool seve
   return out;
 }
 
-// Lines as they come, with a warning for each that was cut off.
+// Lines as they come, with a warning for each that was cut off, and one for all words that the model does not know.
 class LineTranslator {
  public:
   explicit LineTranslator(const TranslateFlags& flags) : flags_(flags), output_(flags.output) {}
@@ -70,9 +77,12 @@ class LineTranslator {
     for (size_t i = 0; i < lines.size(); ++i) {
       const int64_t number = before_ + static_cast<int64_t>(i);
       if (translations[i].cut) {
-        console_.line(fmt::format("{}:{}: warning: {} tokens, more than the {} that are read; the rest was cut off",
-                                  flags_.input == "-" ? "standard input" : flags_.input, number + 1,
-                                  translations[i].source_tokens, translator_->most_source()));
+        console_.line(fmt::format("{}: warning: {} tokens, more than the {} that are read; the rest was cut off",
+                                  place(number), translations[i].source_tokens, translator_->most_source()));
+      }
+      if (translations[i].unknown_tokens > 0 && with_unknown_++ == 0) {
+        first_unknown_ = fmt::format("{}: warning: the model does not know {}", place(number),
+                                     quoted(translator_->unknown(lines[i])));
       }
       text += flags_.json ? json_line(lines[i], translations[i]) + "\n"
                           : text_lines(number, translations[i], flags_.search.nbest > 1);
@@ -83,10 +93,18 @@ class LineTranslator {
   }
   void end() {
     if (!translator_ && !flags_.models.empty()) load("");  // a wrong model is wrong without a line, too
+    if (with_unknown_ > 1) first_unknown_ += fmt::format(", nor words of {} more lines", thousands(with_unknown_ - 1));
+    if (with_unknown_ > 0) console_.line(first_unknown_);
     output_.commit();
   }
 
  private:
+  std::string place(int64_t number) const {
+    const std::string_view input = !flags_.texts.empty() ? "text"
+                                   : flags_.input == "-" ? "standard input"
+                                                         : flags_.input;
+    return fmt::format("{}:{}", input, number + 1);
+  }
   void load(const std::string& first) {
     TranslateFlags chosen = flags_;
     if (chosen.models.empty()) chosen.models = {model_for(first)};
@@ -97,18 +115,26 @@ class LineTranslator {
   Output output_;
   Console console_{stderr};
   std::optional<Translator> translator_;
-  int64_t before_ = 0;
+  int64_t before_ = 0, with_unknown_ = 0;
+  std::string first_unknown_;
 };
 
 int translate(const TranslateFlags& flags) {
   LineTranslator translator(flags);
   if (!flags.texts.empty()) {
+    for (const std::string& text : flags.texts) {
+      std::error_code too_long;  // for the name of a file
+      if (!std::filesystem::is_regular_file(text, too_long)) continue;
+      fmt::print(stderr, "warning: {} is a file, and its name is translated; --input {} is for what is in it\n", text,
+                 text);
+    }
     translator.take(flags.texts);
     translator.end();
     return kDone;
   }
   LineReader reader(flags.input);
   const bool typed = flags.input == "-" && isatty(STDIN_FILENO) == 1;
+  if (typed) fmt::print(stderr, "a sentence a line; Ctrl-D ends\n");
   const size_t at_once = typed ? 1 : kLinesAtOnce;
   std::vector<std::string> lines;
   for (std::string line; reader.next(line);) {

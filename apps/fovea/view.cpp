@@ -56,7 +56,10 @@ std::string format_of(const ViewFlags& flags) {
   if (extension.empty()) return "terminal";
   extension.erase(0, 1);
   if (extension == "jsonl") return "json";
-  return std::find(kFormats.begin(), kFormats.end(), extension) != kFormats.end() ? extension : "terminal";
+  if (extension == "txt") return "terminal";
+  check(std::find(kFormats.begin(), kFormats.end(), extension) != kFormats.end(),
+        "{}: expected the ending txt, svg, png, html, json, npy or pharaoh, or --format", flags.output);
+  return extension;
 }
 
 // ---- where records come from
@@ -77,6 +80,7 @@ class ModelRecords {
             sources.size(), targets.size());
     }
     Console console(stderr);
+    if (flags_.input.empty()) warn_of_unknown(console);
     for (size_t at = 0; at < sources.size(); at += kLinesAtOnce) {
       const size_t count = std::min(kLinesAtOnce, sources.size() - at);
       const auto part = std::span(sources).subspan(at, count);
@@ -93,6 +97,13 @@ class ModelRecords {
   }
 
  private:
+  void warn_of_unknown(Console& console) const {
+    for (const std::string& text : flags_.what) {
+      for (const std::string& word : translator_.unknown(text)) {
+        console.line(fmt::format("warning: the model does not know \"{}\"", harmless(word, false)));
+      }
+    }
+  }
   void decoded(std::span<const std::string> sources, size_t before, const Take& take) const {
     SearchOptions search = flags_.search;
     search.keep_weights = true;
@@ -307,7 +318,8 @@ int view(ViewFlags flags) {
   const bool binary = format == "png" || format == "npy";
   check(!binary || !flags.output.empty() || isatty(STDOUT_FILENO) != 1,
         "format {}: expected --output, for a terminal shows no such file", format);
-  check(!flags.what.empty() || !flags.input.empty(), "view: expected a sentence with --model, a record, or a run");
+  check(!flags.what.empty() || !flags.input.empty(),
+        "view: expected a sentence, as in fovea view 'I love you.', a record, or the folder of a run");
   if (flags.models.empty() && !flags.what.empty() && is_sentence(flags.what.front())) {
     flags.models = {model_for(flags.what.front())};
   }
@@ -339,9 +351,9 @@ void add_view(CLI::App& app, Run& run) {
   command->add_option("--as", flags->as, "The picture.")->check(CLI::IsMember(kViews));
   command->add_option("-f,--format", flags->format, "If not given, by the ending of --output, or terminal.")
       ->check(CLI::IsMember(kFormats));
-  command->add_option("--line", flags->line, "Only this line of the input.")->check(CLI::PositiveNumber);
+  command->add_option("--line", flags->line, "Only this line of the input.")->check(at_least(1));
   command->add_option("--alternatives", flags->alternatives, "Likeliest words kept for every step.")
-      ->check(CLI::NonNegativeNumber);
+      ->check(at_least(0));
   command->add_option("--sort-by", flags->sort_by, "Diagnostics, the worst first.")
       ->check(CLI::IsMember(Diagnostics::names()));
   add_flags(*command, flags->heads, "Heads");

@@ -1,9 +1,40 @@
 // Translates its arguments and says what each word of the translation looked at most: Fovea inside another program.
+// A Translator is loaded once; any number of threads may use it at the same time. What goes wrong (no such model, text
+// that is no UTF-8) is an exception whose message is for people.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 
 #include "decode/translator.h"
+#include "store/shipped.h"
+
+namespace {
+
+// The mean of all layers and heads: [row, column].
+std::vector<float> mean_of(const fovea::RecordedAttention& a) {
+  std::vector<float> mean(static_cast<size_t>(a.rows * a.columns));
+  for (size_t i = 0; i < a.weights.size(); ++i) {
+    const float weight = std::isnan(a.weights[i]) ? 0 : a.weights[i];  // masked
+    mean[i % mean.size()] += weight / float(a.layers * a.heads);
+  }
+  return mean;
+}
+
+void print_looks(const fovea::AttentionRecord& record) {
+  for (const fovea::RecordedAttention& a : record.attentions) {
+    if (a.kind != "cross") continue;
+    const std::vector<float> mean = mean_of(a);
+    for (int64_t t = 0; t < a.rows; ++t) {
+      const auto row = mean.begin() + t * a.columns;
+      const auto most = std::max_element(row, row + a.columns);
+      std::printf("  %s <- %s (%.2f)\n", record.target[size_t(t)].text.c_str(),
+                  record.source[size_t(most - row)].text.c_str(), *most);
+    }
+  }
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 3) {
@@ -11,7 +42,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const fovea::Translator translator({argv[1]}, {});
+    const fovea::Translator translator({fovea::find_model(argv[1])}, {});
     const std::vector<std::string> lines(argv + 2, argv + argc);
     fovea::SearchOptions search;
     search.beam = 5;
@@ -20,8 +51,7 @@ int main(int argc, char** argv) {
     for (size_t i = 0; i < lines.size(); ++i) {
       std::printf("%s\n", found[i].text().c_str());
       if (found[i].source_tokens == 0) continue;  // an empty line
-      const auto record = translator.record(lines[i], found[i].candidates.front().hypothesis);
-      std::printf("  from %zu tokens to %zu\n", record.source.size(), record.target.size());
+      print_looks(translator.record(lines[i], found[i].candidates.front().hypothesis));
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "embed: %s\n", error.what());

@@ -165,17 +165,24 @@ Field& Fields::add(std::string_view name, Field::Target target, std::string help
 
 Field& Fields::find(std::string_view key) {
   std::vector<std::string> keys;
-  const size_t dot = key.rfind('.');
-  const std::string_view section = key.substr(0, dot == std::string_view::npos ? 0 : dot + 1);
-  std::vector<std::string> neighbours;
   for (Field& field : list_) {
     if (field.key() == key) return field;
     keys.push_back(field.key());
-    if (!section.empty() && field.key().starts_with(section)) neighbours.push_back(field.key());
   }
   const std::string near = nearest_spelling(key, keys);
+  // Those of its section; where there is no such section, of that of the nearest one.
+  const auto neighbours = [&](std::string_view of) {
+    const std::string_view section = of.substr(0, of.rfind('.') + 1);
+    std::vector<std::string> found;
+    for (const std::string& k : keys) {
+      if (!section.empty() && k.starts_with(section)) found.push_back(k);
+    }
+    return found;
+  };
+  std::vector<std::string> listed = neighbours(key);
+  if (listed.empty()) listed = neighbours(near);
   fail("{}: no such setting{}; there are: {}", key, near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-       fmt::join(neighbours.empty() ? keys : neighbours, ", "));
+       fmt::join(listed.empty() ? keys : listed, ", "));
 }
 
 }  // namespace fovea

@@ -65,6 +65,15 @@ Translator::Translator(const std::vector<std::string>& folders, const Translator
   if (!device_.on_host() && std::none_of(models_.begin(), models_.end(), limited)) batches_.multiple = 8;
 }
 
+std::vector<std::string> Translator::unknown(const std::string& line) const {
+  std::vector<std::string> found;
+  for (const Token& token : model().source->tokenise(line)) {
+    const bool fresh = std::find(found.begin(), found.end(), token.text) == found.end();
+    if (token.id == kUnknown && fresh) found.push_back(token.text);
+  }
+  return found;
+}
+
 int64_t Translator::most_source() const {
   int64_t most = options_.max_source;
   for (const LoadedModel& loaded : models_) {
@@ -104,6 +113,7 @@ ParallelCorpus Translator::encode(std::span<const std::string> lines, std::vecto
     const std::span<const int32_t> ids = whole.source[static_cast<int64_t>(i)];
     about[i].source_tokens = static_cast<int64_t>(ids.size());
     about[i].cut = ids.size() > most;
+    about[i].unknown_tokens = std::count(ids.begin(), ids.end(), kUnknown);
     if (ids.empty()) continue;
     corpus.source.append(ids.first(std::min(ids.size(), most)));
     corpus.lines.push_back(static_cast<int64_t>(i));

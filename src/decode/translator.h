@@ -31,10 +31,12 @@ struct Translation {
   std::vector<Candidate> candidates;  // best first; one empty text for an empty line
   int64_t source_tokens = 0;          // of the whole line
   bool cut = false;                   // the line was longer than the model reads: the rest was left out
+  int64_t unknown_tokens = 0;         // that the model has never seen
 
   const std::string& text() const { return candidates.front().text; }
 };
 
+// May be used by several threads at once.
 class Translator {
  public:
   Translator(const std::vector<std::string>& folders, const TranslatorOptions& options);
@@ -49,6 +51,9 @@ class Translator {
   // What a hypothesis for the line looked at, if it was asked to keep that; the caller fills in what it alone knows:
   // line, rank, search.
   AttentionRecord record(const std::string& line, const Hypothesis& hypothesis) const;
+
+  // The tokens of a line that the model has never seen, each once, as they are written.
+  std::vector<std::string> unknown(const std::string& line) const;
 
   int64_t most_source() const;  // tokens of a line that are read
   int64_t most_target() const;  // words a target may have, the end mark counted; 0 where nothing limits them

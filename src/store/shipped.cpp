@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "base/error.h"
 #include "text/utf8.h"
@@ -15,6 +16,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// In the working directory, and with the program.
+std::vector<fs::path> beside(const fs::path& folder) {
+  std::vector<fs::path> all{folder};
+  std::error_code code;
+  const fs::path program = fs::read_symlink("/proc/self/exe", code).parent_path();
+  if (!code) {
+    all.push_back(program / "../share/fovea" / folder);  // bin/fovea
+    all.push_back(program / "../.." / folder);           // build/release/fovea
+  }
+  return all;
+}
+
 std::vector<fs::path> places() {
   std::vector<fs::path> all;
   if (const char* named = std::getenv("FOVEA_MODELS")) {
@@ -24,13 +37,7 @@ std::vector<fs::path> places() {
       left.remove_prefix(std::min(colon + 1, left.size()));
     }
   }
-  all.emplace_back("models");
-  std::error_code code;
-  const fs::path program = fs::read_symlink("/proc/self/exe", code).parent_path();
-  if (!code) {
-    all.push_back(program / "../share/fovea/models");  // bin/fovea
-    all.push_back(program / "../../models");           // build/release/fovea
-  }
+  for (fs::path& place : beside("models")) all.push_back(std::move(place));
   return all;
 }
 
@@ -40,13 +47,6 @@ bool is_model(const fs::path& folder) {
 }
 
 std::string name_of(const std::string& folder) { return fs::path(folder).filename().string(); }
-
-bool has_han(std::string_view text) {
-  for (const auto& [c, begin, end] : CodePoints(text)) {
-    if ((c >= 0x3400 && c <= 0x9FFF) || (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x20000 && c <= 0x3134F)) return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -76,6 +76,23 @@ std::string find_model(const std::string& name) {
   std::vector<std::string> names;
   for (const std::string& folder : all) names.push_back(name_of(folder));
   fail("{}: expected a model folder{}, got nothing of that name", name,
+       names.empty() ? "" : fmt::format(" or one of {}", fmt::join(names, ", ")));
+}
+
+std::string find_recipe(const std::string& name) {
+  std::error_code code;
+  if (fs::exists(name, code) || name.find('/') != std::string::npos) return name;
+  std::set<std::string> names;
+  for (const fs::path& place : beside("recipes")) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(place, code)) {
+      if (entry.path().extension() != ".toml") continue;
+      if (entry.path().stem() == name || entry.path().filename() == name) {
+        return entry.path().lexically_normal().string();
+      }
+      names.insert(entry.path().stem().string());
+    }
+  }
+  fail("{}: expected a recipe{}, got nothing of that name", name,
        names.empty() ? "" : fmt::format(" or one of {}", fmt::join(names, ", ")));
 }
 

@@ -101,4 +101,11 @@ bool is_space(char32_t value) { return within(value, std::begin(kSpaces), std::e
 
 bool is_unspaced(char32_t value) { return within(value, std::begin(kUnspaced), std::end(kUnspaced)); }
 
+bool has_han(std::string_view text) {
+  for (const auto& [c, begin, end] : CodePoints(text)) {
+    if ((c >= 0x3400 && c <= 0x9FFF) || (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x20000 && c <= 0x3134F)) return true;
+  }
+  return false;
+}
+
 }  // namespace fovea

@@ -56,4 +56,7 @@ bool is_space(char32_t value);
 // Of a script written without spaces between words: Chinese characters, kana, Thai, Lao, Khmer, Burmese.
 bool is_unspaced(char32_t value);
 
+// Whether there are Chinese characters in it.
+bool has_han(std::string_view text);
+
 }  // namespace fovea

@@ -100,9 +100,12 @@ void check_recipe(const Recipe& r, const std::string& path) {
   };
   files("train", r.data.train);
   files("valid", r.data.valid);
-  check(r.data.generator.empty() != r.data.train.empty(),
-        "{}: expected either data.train (files) or data.generator, got {}", path,
-        r.data.train.empty() ? "neither" : "both");
+  check(!r.data.generator.empty() || !r.data.train.empty(),
+        "{}: expected data.train (files) or data.generator, got neither", path);
+  check(r.data.generator.empty() || r.data.train.empty(),
+        "{}: expected either data.train (files) or data.generator, got both; --set data.generator= leaves out the "
+        "generator",
+        path);
   check(r.data.generator.empty() || r.data.valid.empty(), "{}: data.valid: a generator makes its own", path);
   check((r.training.guided_alignment > 0) == !r.data.alignment.empty(),
         "{}: expected training.guided_alignment and data.alignment together", path);

@@ -130,7 +130,11 @@ TrainingResult Trainer::run(const std::atomic<bool>& interrupt) {
   if (!interrupted && validated_at_ != progress_.step && progress_.step > 0) validate();
   if (progress_.validations == 0) save_weights(recipe_.folder, parameters_, average_ ? average_ : parameters_.values());
   save_checkpoint();
-  return {progress_.step, progress_.best, progress_.minutes, interrupted, interrupted ? "interrupted" : why};
+  return {.steps = progress_.step,
+          .best = progress_.validations > 0 ? std::optional(progress_.best) : std::nullopt,
+          .minutes = progress_.minutes,
+          .interrupted = interrupted,
+          .why = interrupted ? "interrupted" : why};
 }
 
 void Trainer::train_step() {

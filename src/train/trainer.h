@@ -54,7 +54,8 @@ enum class Start { kNew, kResume, kOverwrite };
 
 struct TrainingResult {
   int64_t steps = 0;
-  double best = 0, minutes = 0;
+  std::optional<double> best;  // by the validation's metric, once there was a validation
+  double minutes = 0;
   bool interrupted = false;
   std::string why;  // it stopped
 };

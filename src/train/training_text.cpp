@@ -1,6 +1,7 @@
 #include "train/training_text.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -75,6 +76,10 @@ void TrainingText::read(const DataConfig& data, uint64_t seed) {
     lines_ = generate(data.generator, data.generated, seed);
     leave_out(lines_, valid_lines_.source);
     return;
+  }
+  for (const std::string& file : data.train) {
+    check(std::filesystem::exists(file),
+          "data.train: {}: there is no such file; --set data.train=SOURCE,TARGET names your own", file);
   }
   lines_ = read_pairs(data.train);
   if (data.valid.empty()) {

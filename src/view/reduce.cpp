@@ -43,6 +43,7 @@ struct Range {
 };
 
 Range range_of(const RecordedAttention& a, const ReduceOptions& o) {
+  check(o.head == 0 || o.heads == "one", "head: expected heads one with it, got heads {}", o.heads);
   int64_t layer = o.layer, head = 0;
   if (o.heads == "one") {
     check(o.head > 0, "head: expected which head to show, 1 to {}", a.heads);

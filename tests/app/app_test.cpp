@@ -103,6 +103,22 @@ TEST_F(App, OverlongLinesAreCutAndSaidSo) {
   EXPECT_EQ(Json::parse(got.out.substr(second))["source"], line);
 }
 
+TEST_F(App, UnknownWordsAreSaidSo) {
+  const Outcome got = fovea_command({"translate", "-m", model()}, "a b\nabc a abc xyz\nb ghi\n");
+  EXPECT_EQ(got.status, 0);
+  EXPECT_EQ(got.err,
+            "standard input:2: warning: the model does not know \"abc\", \"xyz\", nor words of 1 more lines\n");
+  EXPECT_EQ(fovea_command({"translate", "-m", model()}, "a b c\n").err, "");
+  EXPECT_NE(fovea_command({"view", "-m", model(), "a ghi"}).err.find("does not know \"ghi\""), std::string::npos);
+}
+
+TEST_F(App, TheNameOfAFileIsNoText) {
+  const std::string file = folder->file("letters.txt", "a b c\n");
+  const Outcome got = fovea_command({"translate", "-m", model(), file});
+  EXPECT_EQ(got.status, 0);
+  EXPECT_NE(got.err.find("--input " + file + " is for what is in it"), std::string::npos) << got.err;
+}
+
 TEST_F(App, FilesAndNbest) {
   const std::string input = folder->file("in.txt", "a b c\nd e\n"), output = folder->file("out.txt");
   const Outcome got = fovea_command(
@@ -141,6 +157,12 @@ TEST_F(App, Evaluates) {
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_NE(run.out.find("perplexity"), std::string::npos);
   EXPECT_NE(run.out.find("1-5"), std::string::npos) << run.out;
+  const std::string chinese = folder->file("zh", "我爱你。\n");
+  const std::vector<std::string> arguments{"evaluate", "--hypotheses", chinese, "-r", chinese};
+  EXPECT_NE(fovea_command(arguments).err.find("zh is for Chinese"), std::string::npos);
+  std::vector<std::string> by_characters = arguments;
+  by_characters.insert(by_characters.end(), {"--tokenizer", "zh"});
+  EXPECT_EQ(fovea_command(by_characters).err, "");
 }
 
 TEST_F(App, DataAndInfo) {
@@ -148,7 +170,10 @@ TEST_F(App, DataAndInfo) {
   EXPECT_EQ(std::count(dates.out.begin(), dates.out.end(), '\t'), 5);
   EXPECT_NE(fovea_command({"data"}).out.find("reverse"), std::string::npos);
   EXPECT_NE(fovea_command({"info", model()}).out.find("luong"), std::string::npos);
+  EXPECT_NE(fovea_command({"info", "en-zh"}).out.find("transformer"), std::string::npos);
+  EXPECT_NE(fovea_command({"info"}).out.find("en-zh"), std::string::npos);
   expect_failure({"data", "datse"}, 1, "dates");
+  expect_failure({"data", "dates", "-n", "ten"}, 2, "--count: expected a number of at least 1, got ten");
 }
 
 TEST_F(App, BadInputIsNamed) {
@@ -163,6 +188,10 @@ TEST_F(App, BadInputIsNamed) {
   expect_failure({"train", folder->file("no.toml")}, 1, "no.toml: cannot open");
   expect_failure({"train", recipe(), "--set", "folder=" + model()}, 1, "there is a training run already");
   expect_failure({"train", recipe()}, 1, "folder: expected where the run should go");
+  expect_failure({"train", "datse"}, 1, "datse: expected a recipe or one of bahdanau");
+  expect_failure({"train", "dates", "--set", "data.train=a,b"}, 1, "got both; --set data.generator= leaves out");
+  expect_failure({"train", "bahdanau", "--set", "folder=" + folder->file("other")}, 1,
+                 "data.train: train.source: there is no such file; --set data.train=");
   expect_failure({"score", "-m", model(), folder->file("a", "x\ny\n"), folder->file("b", "x\n")}, 1, "b");
   expect_failure({"evaluate", "--hypotheses", folder->file("a", "x\ny\n"), "-r", folder->file("b", "x\n")}, 1,
                  "expected 2 lines");

@@ -70,6 +70,8 @@ TEST(Fields, RefuseWithWhatWasExpected) {
   EXPECT_ERROR(fields.find("tied").set_text("yes"), "tied: expected true or false, got \"yes\"");
   EXPECT_ERROR(fields.find("inner.rat"),
                "inner.rat: no such setting (did you mean inner.rate?); there are: inner.rate, inner.kind");
+  EXPECT_ERROR(fields.find("iner.kind"),
+               "iner.kind: no such setting (did you mean inner.kind?); there are: inner.rate, inner.kind");
   EXPECT_EQ(settings.layers, 2);  // nothing was changed on the way
 }
 

@@ -61,7 +61,7 @@ TEST(Recipe, MistakesAreNamedWithTheirPlace) {
   expect("schedule = \"cosine\"\nsteps = 0\n[batch]\ntokens = 0\n", {"batch.tokens or batch.sentences"});
   EXPECT_ERROR(read_recipe(folder.file("none.toml")), "cannot open");
   EXPECT_ERROR(read_recipe(folder.file("r.toml", "folder = \"x\"\n")),
-               "either data.train (files) or data.generator, got neither");
+               "expected data.train (files) or data.generator, got neither");
   EXPECT_ERROR(read_recipe(folder.file("r.toml", "[data]\ngenerator = \"dates\"\n")), "expected a reason to stop");
   const std::string good = folder.file("good.toml", kSmallest);
   const auto set = [&](const std::string& change) { return read_recipe(good, std::vector<std::string>{change}); };

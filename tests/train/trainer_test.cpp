@@ -182,7 +182,7 @@ TEST(Trainer, BadTextIsRefusedByFileAndLine) {
   EXPECT_ERROR(with("x\n" + std::string(1'100'000, 'y') + "\n", "x\ny\n"), "/a:2");
   EXPECT_ERROR(with("x\ny\n", "x\ny\n"), "at least 10 pairs");
   recipe.data.train = {folder.file("none"), folder.file("b")};
-  EXPECT_ERROR(train(recipe, Start::kNew), "cannot open");
+  EXPECT_ERROR(train(recipe, Start::kNew), "there is no such file");
   EXPECT_FALSE(std::filesystem::exists(recipe.folder));
 }
 

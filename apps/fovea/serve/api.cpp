@@ -149,19 +149,21 @@ Answer Api::dispatch(const Call& call) {
                         {"Access-Control-Max-Age", "86400"}}};
   }
   const std::string_view method = call.method == "HEAD" ? "GET" : std::string_view(call.method);
-  bool known = false;
+  std::string takes;
   for (const Route& route : routes()) {
     if (route.path != call.path) continue;
-    known = true;
+    takes += (takes.empty() ? "" : " or ") + std::string(route.method);
     if (route.method != method) continue;
     check_key(call, route);
     return (this->*route.handle)(call);
   }
   if (is_page(call.path)) {
     if (method == "GET") return page_answer(call);
-    known = true;
+    takes = "GET";
   }
-  if (known) throw ApiError(405, "method_not_allowed", fmt::format("{} does not take {}.", call.path, call.method));
+  if (!takes.empty()) {
+    throw ApiError(405, "method_not_allowed", fmt::format("{} takes {}, not {}.", call.path, takes, call.method));
+  }
   throw ApiError(404, "not_found", fmt::format("There is nothing at {}.", call.path));
 }
 

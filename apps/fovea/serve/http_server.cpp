@@ -143,8 +143,8 @@ int HttpServer::bind() {
   const int port = options_.port;
   errno = 0;
   const int bound = port == 0 ? bind_to_any_port(options_.host) : bind_to_port(options_.host, port) ? port : -1;
-  check(bound > 0, "serve: cannot listen on {} port {}: {}", options_.host, port,
-        errno == 0 ? "no such address" : std::strerror(errno));
+  check(bound > 0, "serve: cannot listen on {} port {}: {}{}", options_.host, port,
+        errno == 0 ? "no such address" : std::strerror(errno), errno == EADDRINUSE ? "; --port chooses another" : "");
   // httplib listens with a short queue; many clients may come at once.
   ::listen(svr_sock_, 1024);
   return bound;

@@ -31,6 +31,7 @@ Field::Value value_of(std::string_view name, const Json& json) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_integer() || json.is_number_unsigned()) return json.get<int64_t>();
   if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
   throw expected(name, "a number, or true or false", json);
 }
 
@@ -242,7 +243,13 @@ int64_t Members::count(std::string_view name, int64_t otherwise, int64_t most) {
 
 std::vector<std::string> Members::texts(std::string_view name, bool* is_list) {
   const Json* json = find(name);
-  if (json == nullptr) throw bad_request(fmt::format("{}: expected a text, got nothing.", name));
+  if (json == nullptr) {
+    std::vector<std::string> given;
+    for (const auto& [member, value] : json_.items()) given.push_back(member);
+    const std::string near = nearest_spelling(name, given);
+    throw bad_request(fmt::format("{}: expected a text, got {}.", name,
+                                  near.empty() || near == name ? "nothing" : fmt::format("\"{}\"", near)));
+  }
   if (is_list != nullptr) *is_list = json->is_array();
   if (json->is_string()) return {*json};
   if (!json->is_array()) throw expected(name, "a text or a list of texts", *json);

@@ -120,14 +120,14 @@ void add_serve(CLI::App& app, Run& run) {
       ->check(CLI::IsMember({"text", "json", "off"}))
       ->capture_default_str();
   const auto limit = [&](const std::string& name, int64_t& value, const std::string& help) {
-    command->add_option(name, value, help)->check(CLI::PositiveNumber)->capture_default_str()->group("Limits");
+    command->add_option(name, value, help)->check(at_least(1))->capture_default_str()->group("Limits");
   };
   limit("--max-queue", flags->max_queue, "Requests of a model that wait; more are told to come back (503).");
   limit("--max-body", flags->http.max_body, "Bytes of a request (413).");
   limit("--max-text", flags->api.limits.max_text, "Characters of a request's texts (413).");
   limit("--max-connections", flags->http.max_connections, "Clients served at the same time; others wait.");
   command->add_option("--timeout", flags->api.timeout, "Seconds that a request or its answer may take (408).")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(0.001))
       ->capture_default_str()
       ->group("Limits");
   command->add_option("--batch-wait-ms", flags->batch_wait_ms, "How long a request waits for others to go with.")
@@ -135,7 +135,7 @@ void add_serve(CLI::App& app, Run& run) {
       ->capture_default_str()
       ->group("Running");
   command->add_option("--threads", flags->threads, "To compute with, of all models together; 0 for all cores.")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->group("Running");
   add_flags(*command, flags->translator, "Running");
   add_flags(*command, flags->api.search, "Search, where a request does not say");
