@@ -1,7 +1,8 @@
 # The short way in. `make build`, `make test` and `make demo` do everything on a fresh Debian 12: install what is
 # missing, configure, build, run. Everything else is a CMake preset (see CMakePresets.json).
 
-JOBS ?= $(shell nproc)
+# One more than there are cores: the page waits for the network.
+JOBS ?= $(shell expr $$(nproc) + 1)
 
 .PHONY: help build test demo asan tsan cuda bench format tidy packages clean
 
@@ -24,7 +25,7 @@ test asan tsan: PACKAGES = --tests
 test asan tsan: packages
 	cmake --preset $(subst test,dev,$@)
 	cmake --build --preset $(subst test,dev,$@) -j $(JOBS)
-	ctest --preset $(subst test,dev,$@) -j $(JOBS)
+	ctest --preset $(subst test,dev,$@) -j $$(nproc)
 
 cuda: packages
 	cmake --preset cuda-check
