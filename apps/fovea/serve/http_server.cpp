@@ -1,6 +1,7 @@
 #include "fovea/serve/http_server.h"
 
 #include <fmt/format.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -119,6 +120,14 @@ void send_body(httplib::Response& response, Answer& answer) {
   response.set_content(std::move(answer.body), answer.type.c_str());
 }
 
+// Or the name of one.
+bool is_address(const std::string& host) {
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, nullptr, &found) != 0) return false;
+  ::freeaddrinfo(found);
+  return true;
+}
+
 }  // namespace
 
 HttpServer::HttpServer(Api& api, const HttpOptions& options, Metrics& metrics, const Log& log)
@@ -141,10 +150,11 @@ HttpServer::HttpServer(Api& api, const HttpOptions& options, Metrics& metrics, c
 
 int HttpServer::bind() {
   const int port = options_.port;
+  check(is_address(options_.host), "serve: cannot listen on {} port {}: no such address", options_.host, port);
   errno = 0;
   const int bound = port == 0 ? bind_to_any_port(options_.host) : bind_to_port(options_.host, port) ? port : -1;
-  check(bound > 0, "serve: cannot listen on {} port {}: {}{}", options_.host, port,
-        errno == 0 ? "no such address" : std::strerror(errno), errno == EADDRINUSE ? "; --port chooses another" : "");
+  check(bound > 0, "serve: cannot listen on {} port {}: {}{}", options_.host, port, std::strerror(errno),
+        errno == EADDRINUSE ? "; --port chooses another" : "");
   // httplib listens with a short queue; many clients may come at once.
   ::listen(svr_sock_, 1024);
   return bound;
