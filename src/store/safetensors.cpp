@@ -283,10 +283,12 @@ std::vector<float> SafetensorsFile::widened(std::string_view name, const Entry& 
               scales->second.shape == std::vector{entry.shape[0]},
           "{}: {}: expected {}{} beside it, f32 [{}]", path_, name, name, kScale, entry.shape[0]);
     const auto columns = static_cast<size_t>(entry.shape[1]);
-    for (size_t i = 0; i < values.size(); ++i) {
+    for (size_t begin = 0, row = 0; begin < values.size(); begin += columns, ++row) {
       float scale = 0.0f;
-      std::memcpy(&scale, scales->second.data + i / columns * sizeof scale, sizeof scale);
-      values[i] = scale * static_cast<float>(static_cast<int8_t>(entry.data[i]));
+      std::memcpy(&scale, scales->second.data + row * sizeof scale, sizeof scale);
+      for (size_t i = begin; i < begin + columns; ++i) {
+        values[i] = scale * static_cast<float>(static_cast<int8_t>(entry.data[i]));
+      }
     }
     return values;
   }
@@ -311,7 +313,9 @@ void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
     const bool half = entry.dtype == "BF16" || entry.dtype == "F16";
     check(into.dtype() == DType::kF32 && (half || (entry.dtype == "I8" && entry.shape.size() == 2)),
           "{}: {}: expected {}, got {}", path_, name, name_of_dtype(into.dtype()), entry.dtype);
-    copy(from_host(widened(name, entry), into.shape(), Device::cpu()), into);
+    const std::vector<float> values = widened(name, entry);
+    copy_memory(into.device(), into.raw(), Device::cpu(), reinterpret_cast<const std::byte*>(values.data()),
+                into.bytes());
   }
   into.contents_changed();
 }
