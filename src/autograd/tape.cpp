@@ -1,6 +1,9 @@
 #include "autograd/tape.h"
 
 #include <cassert>
+#include <optional>
+
+#include "tensor/cuda.h"
 
 namespace fovea {
 
@@ -8,7 +11,21 @@ namespace {
 
 thread_local Tape* current_tape = nullptr;
 
-constexpr int64_t kManyRows = 512;  // a product over so many is as fast as over more
+constexpr int64_t kManyRows = 512;                 // a product over so many is as fast as over more
+constexpr int64_t kManyTogether = 1024;            // of several uses: these have to be joined first
+constexpr size_t kMostBeside = size_t{512} << 20;  // bytes that are kept for what is beside the rest
+
+bool lies_in(const Tensor& x, const std::vector<const std::byte*>& places) {
+  const std::byte *begin = x.raw(), *end = begin + x.bytes();
+  return std::any_of(places.begin(), places.end(),
+                     [&](const std::byte* place) { return begin <= place && place < end; });
+}
+
+int64_t rows_of(const Product* uses) {
+  int64_t rows = 0;
+  for (; uses != nullptr; uses = uses->next) rows += uses->dy.dim(0);
+  return rows;
+}
 
 }  // namespace
 
@@ -26,6 +43,7 @@ void Tape::clear() {
   for (Gradient* gradient : waiting_) drop(*gradient);
   waiting_.clear();
   held_.clear();
+  forget_beside();
   for (Node* node = last_; node != nullptr;) {
     Node* before = node->before;
     node->destroy(node);
@@ -73,7 +91,8 @@ void Tape::defer(const Var& weight, const Product& use) {
   gradient->products = product;
   // A part of something computed: nobody else would settle it before the whole's turn comes.
   const bool part = gradient->whole != nullptr && !gradient->leaf;
-  if (part || use.dy.dim(0) >= kManyRows) {
+  const bool enough = use.dy.dim(0) >= kManyRows || (may_be_beside(*gradient) && rows_of(product) >= kManyTogether);
+  if (part || enough) {
     settle(*gradient);
   } else {
     held_.push_back(use.dy.raw());
@@ -96,6 +115,8 @@ Tensor Tape::join(const Product* uses, Tensor Product::*factor) {
   return joined;
 }
 
+bool Tape::may_be_beside(const Gradient& gradient) const { return gradient.leaf && !device_.on_host(); }
+
 void Tape::settle(Gradient& gradient) {
   if (PutOff* put_off = std::exchange(gradient.put_off, nullptr)) {
     put_off->settle(*this);
@@ -103,10 +124,14 @@ void Tape::settle(Gradient& gradient) {
   }
   const Product* uses = gradient.products;
   if (uses == nullptr) return;
+  const bool late = may_be_beside(gradient);
+  const auto sum_of = [&](Gradient& of) { return late ? beside(of) : of.tensor(); };
+  std::optional<cuda::Branch> branch;
+  if (late) branch.emplace(device_);
   const Tensor x = join(uses, &Product::x), dy = join(uses, &Product::dy);
   kernels(device_).matmul(stream(device_), {.a = {.tensor = dy, .row_stride = dy.dim(1), .transposed = true},
                                             .b = {.tensor = x, .row_stride = x.dim(1)},
-                                            .c = {.tensor = gradient.tensor(), .row_stride = x.dim(1)},
+                                            .c = {.tensor = sum_of(gradient), .row_stride = x.dim(1)},
                                             .m = dy.dim(1),
                                             .n = x.dim(1),
                                             .k = x.dim(0),
@@ -121,15 +146,44 @@ void Tape::settle(Gradient& gradient) {
     if (bias == nullptr) continue;
     kernels(device_).reduce(stream(device_), {.op = ReduceOp::kSum,
                                               .x = dy.slice(begin, row),
-                                              .y = bias->tensor(),
+                                              .y = sum_of(*bias),
                                               .count = row - begin,
                                               .inner = dy.dim(1),
                                               .accumulate = true});
   }
+  for (const Product* use = uses; late && use != nullptr; use = use->next) read_beside_.push_back(use->dy.raw());
   if (uses->next != nullptr) {
-    for (const Tensor& joined : {x, dy}) tensors_.give_back(joined.raw(), joined.bytes());
+    for (const Tensor& made : {x, dy}) late ? keep_beside(made) : give_back(made);
   }
   drop(gradient);
+}
+
+Tensor Tape::beside(Gradient& gradient) {
+  Gradient* all = gradient.whole != nullptr ? gradient.whole : &gradient;
+  if (!std::exchange(all->beside, false)) beside_.push_back(all);
+  Tensor sum = gradient.tensor();
+  all->beside = true;
+  return sum;
+}
+
+void Tape::keep_beside(const Tensor& x) {
+  kept_beside_.push_back(x);
+  kept_bytes_ += x.bytes();
+}
+
+void Tape::meet() {
+  if (beside_.empty()) return;
+  cuda::join_branches(device_);
+  for (const Tensor& x : kept_beside_) give_back(x);
+  forget_beside();
+}
+
+void Tape::forget_beside() {
+  for (Gradient* gradient : beside_) gradient->beside = false;
+  beside_.clear();
+  read_beside_.clear();
+  kept_beside_.clear();
+  kept_bytes_ = 0;
 }
 
 void Tape::drop(Gradient& gradient) {
@@ -162,7 +216,7 @@ void Tape::backward(std::span<const Seed> seeds) {
 bool Tape::hand_over(const Var& x) {
   Gradient *from = &running_->first, *to = x.gradient();
   if (to->whole != nullptr || to->sum || to->products != nullptr || !from->sum ||
-      from->shape.count() != to->shape.count())
+      from->shape.count() != to->shape.count() || lies_in(from->sum, read_beside_))
     return false;
   to->sum = std::exchange(from->sum, {}).reshape(to->shape);
   return true;
@@ -170,26 +224,32 @@ bool Tape::hand_over(const Var& x) {
 
 void Tape::recycle(Gradient& gradient) {
   if (!gradient.sum || gradient.sum.buffer() != nullptr) return;
-  std::byte* begin = gradient.sum.raw();
-  const std::byte* end = begin + gradient.sum.bytes();
-  const bool held = std::any_of(held_.begin(), held_.end(), [&](const std::byte* x) { return begin <= x && x < end; });
-  if (!held) tensors_.give_back(begin, gradient.sum.bytes());
-  gradient.sum = {};
+  const Tensor sum = std::exchange(gradient.sum, {});
+  if (lies_in(sum, held_)) return;
+  if (!lies_in(sum, read_beside_)) return give_back(sum);
+  keep_beside(sum);
+  if (kept_bytes_ > kMostBeside) meet();
 }
 
 void Tape::run_backward() {
-  for (Node* node = last_; node != nullptr; node = node->before) {
-    if (!node->first.present() && !node->second.present()) continue;
-    settle(node->first);
-    settle(node->second);
-    running_ = node;
-    // Copies: a gradient may be handed over.
-    const Tensor dy = node->first.whole != nullptr ? node->first.tensor() : node->first.sum, dz = node->second.sum;
-    node->backward(node, dy, dz);
-    recycle(node->first);
-    recycle(node->second);
+  try {
+    for (Node* node = last_; node != nullptr; node = node->before) {
+      if (!node->first.present() && !node->second.present()) continue;
+      settle(node->first);
+      settle(node->second);
+      running_ = node;
+      // Copies: a gradient may be handed over.
+      const Tensor dy = node->first.whole != nullptr ? node->first.tensor() : node->first.sum, dz = node->second.sum;
+      node->backward(node, dy, dz);
+      recycle(node->first);
+      recycle(node->second);
+    }
+    for (Gradient* gradient : waiting_) settle(*gradient);
+    meet();
+  } catch (...) {
+    forget_beside();
+    throw;
   }
-  for (Gradient* gradient : waiting_) settle(*gradient);
   waiting_.clear();
   held_.clear();
 }

@@ -9,6 +9,9 @@
 //
 // What is attended over, step after step, is put off likewise (put_off).
 //
+// Nobody in a pass needs the gradients of weights: where it is recorded on a card, their products are beside the rest
+// (cuda::Branch), much of which is too small to fill the card.
+//
 // A gradient is needed until its node has run: then its memory serves those that come after.
 #pragma once
 
@@ -129,6 +132,8 @@ class Tape {
   bool hand_over(const Var& x);
   // A value that shares its gradient with a part of another's, beginning at `offset` elements.
   Var part(Tensor value, Gradient* whole, int64_t offset);
+  // What comes now comes after all that is beside the rest of the pass.
+  void meet();
   // Memory that lives until reset(); nothing in it is destroyed.
   std::byte* keep(size_t bytes) { return records_.allocate(bytes); }
 
@@ -163,6 +168,10 @@ class Tape {
   void clear();
   void settle(Gradient& gradient);       // does the products put off for it
   static void drop(Gradient& gradient);  // forgets them
+  Tensor beside(Gradient& gradient);     // what to add to, beside the rest
+  void keep_beside(const Tensor& x);
+  void forget_beside();
+  bool may_be_beside(const Gradient& gradient) const;
   Tensor join(const Product* uses, Tensor Product::*factor);
 
   Device device_;
@@ -175,6 +184,11 @@ class Tape {
   Node *last_ = nullptr, *running_ = nullptr;
   std::vector<Gradient*> waiting_;      // gradients with products put off
   std::vector<const std::byte*> held_;  // where the factors of those products lie
+  // What is beside the rest adds to these gradients, reads what lies here, and kept this from being given back.
+  std::vector<Gradient*> beside_;
+  std::vector<const std::byte*> read_beside_;
+  std::vector<Tensor> kept_beside_;
+  size_t kept_bytes_ = 0;
   std::vector<Piece> pieces_;
 };
 

@@ -9,6 +9,7 @@ Tensor Gradient::tensor() {
     const Tensor all = whole->tensor();
     return all.reshape({all.size()}).slice(offset, offset + shape.count()).reshape(shape);
   }
+  if (beside && Tape::current() != nullptr) Tape::current()->meet();
   if (!sum) sum = zeros(shape, dtype, device);
   return sum;
 }

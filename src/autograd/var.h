@@ -18,6 +18,7 @@ struct Gradient {
   Tensor sum;                 // made, and set to zero, when first asked for
   Gradient* whole = nullptr;  // set for a part: the gradient it lies in, and where
   int64_t offset = 0;
+  bool beside = false;          // something that is beside the rest of the pass adds to it (see Tape::settle)
   bool leaf = false;            // not computed from anything: a parameter, or a part of one
   Product* products = nullptr;  // products put off (see Tape::defer), latest first
   PutOff* put_off = nullptr;    // what else is (see Tape::put_off)

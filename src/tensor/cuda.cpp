@@ -72,11 +72,49 @@ struct Card {
   std::atomic<uint64_t> copies_to_host = 0;
 };
 
-// The graph that this thread is recording: on a stream of its own, so that the others go on.
-struct Recorder {
-  Device device;
-  cudaStream_t stream;
+// The graph that this thread is recording: on streams of its own, so that the others go on.
+class Recorder {
+ public:
+  Recorder(Device on, std::vector<std::byte*>& copies) : device(on), copied(copies) {
+    int least = 0, greatest = 0;
+    require(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities");
+    require(cudaStreamCreateWithPriority(&trunk_, cudaStreamNonBlocking, greatest), "making a stream");
+    require(cudaStreamCreateWithPriority(&branch_, cudaStreamNonBlocking, least), "making a stream");
+    require(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
+  }
+  ~Recorder() {
+    static_cast<void>(cudaEventDestroy(event_));
+    static_cast<void>(cudaStreamDestroy(branch_));
+    static_cast<void>(cudaStreamDestroy(trunk_));
+  }
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  cudaStream_t trunk() const { return trunk_; }
+  cudaStream_t stream() const { return on_branch_ ? branch_ : trunk_; }
+  bool on_branch() const { return on_branch_; }
+  void begin_branch() {
+    follow(trunk_, branch_);
+    on_branch_ = branches_ = true;
+  }
+  void end_branch() { on_branch_ = false; }
+  void join_branches() {
+    if (branches_) follow(branch_, trunk_);
+    branches_ = false;
+  }
+
+  const Device device;
   std::vector<std::byte*>& copied;  // what is copied from the host, kept
+
+ private:
+  void follow(cudaStream_t first, cudaStream_t then) {
+    require(cudaEventRecord(event_, first), "recording an event");
+    require(cudaStreamWaitEvent(then, event_, 0), "ordering work");
+  }
+
+  cudaStream_t trunk_ = nullptr, branch_ = nullptr;
+  cudaEvent_t event_ = nullptr;
+  bool on_branch_ = false, branches_ = false;
 };
 thread_local Recorder* recorder = nullptr;
 Recorder* recorder_of(Device device) { return recorder != nullptr && recorder->device == device ? recorder : nullptr; }
@@ -100,7 +138,7 @@ Card& card(Device device) {
 // Where this thread queues its work.
 cudaStream_t queue(Device device) {
   const Recorder* recording = recorder_of(device);
-  return recording != nullptr ? recording->stream : card(device).stream;
+  return recording != nullptr ? recording->stream() : card(device).stream;
 }
 
 }  // namespace
@@ -173,7 +211,7 @@ void copy(Device to_device, std::byte* to, Device from_device, const std::byte* 
     if (Recorder* recording = recorder_of(to_device)) {
       std::byte* kept = recording->copied.emplace_back(pinned(bytes));
       std::memcpy(kept, from, bytes);
-      require(cudaMemcpyAsync(to, kept, bytes, cudaMemcpyHostToDevice, recording->stream), "a copy to the card");
+      require(cudaMemcpyAsync(to, kept, bytes, cudaMemcpyHostToDevice, recording->stream()), "a copy to the card");
       return;
     }
     Card& target = card(to_device);
@@ -200,28 +238,26 @@ bool Graph::available(Device device) { return !device.on_host(); }
 
 Graph::Graph(Device device, const std::function<void()>& work) : device_(device) {
   card(device);
-  cudaStream_t own = nullptr;
-  require(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking), "making a stream");
   cudaGraph_t recorded = nullptr;
   const auto let_go = [&] {
     if (recorded != nullptr) static_cast<void>(cudaGraphDestroy(recorded));
-    static_cast<void>(cudaStreamDestroy(own));
   };
   try {
-    Recorder recording{device, own, copied_};
-    require(cudaStreamBeginCapture(own, cudaStreamCaptureModeRelaxed), "recording a graph");
+    Recorder recording(device, copied_);
+    require(cudaStreamBeginCapture(recording.trunk(), cudaStreamCaptureModeRelaxed), "recording a graph");
     recorder = &recording;
     try {
       work();
+      recording.join_branches();
     } catch (...) {
       recorder = nullptr;
-      static_cast<void>(cudaStreamEndCapture(own, &recorded));
+      static_cast<void>(cudaStreamEndCapture(recording.trunk(), &recorded));
       throw;
     }
     recorder = nullptr;
-    require(cudaStreamEndCapture(own, &recorded), "recording a graph");
+    require(cudaStreamEndCapture(recording.trunk(), &recorded), "recording a graph");
     cudaGraphExec_t made = nullptr;
-    require(cudaGraphInstantiate(&made, recorded, 0), "making a graph");
+    require(cudaGraphInstantiate(&made, recorded, cudaGraphInstantiateFlagUseNodePriority), "making a graph");
     graph_ = made;
   } catch (...) {
     let_go();
@@ -243,6 +279,19 @@ Graph::~Graph() {
 void Graph::launch() const {
   require(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_), card(device_).stream), "queueing a graph");
 }
+
+Branch::Branch(Device device) : begun_(recorder_of(device) != nullptr && !on_branch()) {
+  if (begun_) recorder->begin_branch();
+}
+Branch::~Branch() {
+  if (begun_) recorder->end_branch();
+}
+
+void join_branches(Device device) {
+  if (Recorder* recording = recorder_of(device)) recording->join_branches();
+}
+
+bool on_branch() { return recorder != nullptr && recorder->on_branch(); }
 
 Mark::Mark(Device device) {
   const cudaStream_t own = queue(device);

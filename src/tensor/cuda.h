@@ -52,6 +52,22 @@ class Graph {
   std::vector<std::byte*> copied_;  // pinned: what was copied from the host
 };
 
+// While it lives, what this thread records goes on a branch of the graph: it comes after what was recorded before, and
+// beside what is recorded afterwards, until the branches are joined. A branch gives way to the rest where both want the
+// card. All of them come after one another. Without effect while nothing is recorded.
+class Branch {
+ public:
+  explicit Branch(Device device);
+  ~Branch();
+  Branch(const Branch&) = delete;
+  Branch& operator=(const Branch&) = delete;
+
+ private:
+  bool begun_ = false;
+};
+void join_branches(Device device);  // what is recorded from now on comes after them
+bool on_branch();                   // whether this thread is on one
+
 // A point in a device's stream, or in the graph that is being recorded, for measuring.
 class Mark {
  public:

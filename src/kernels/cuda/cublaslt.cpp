@@ -89,9 +89,7 @@ cublasLtMatrixLayout_t layout_of(const Factor& x, int64_t rows, int64_t columns,
 // cuBLASLt's things of one device; never destroyed.
 class Library {
  public:
-  explicit Library(Device device) : workspace_(allocate(device, kWorkspace)) {
-    require_blas(cublasLtCreate(&handle_), "start");
-  }
+  explicit Library(Device device) : device_(device) { require_blas(cublasLtCreate(&handle_), "start"); }
 
   bool multiply(cudaStream_t stream, const ProductArgs& x, const void* bias) {
     const std::lock_guard lock(mutex_);
@@ -104,7 +102,7 @@ class Library {
     void* c = const_cast<void*>(x.c.data);
     const cublasStatus_t status =
         cublasLtMatmul(handle_, plan.product, &x.alpha, x.b.data, plan.b, x.a.data, plan.a, &beta, c, plan.c, c, plan.c,
-                       &plan.algorithm, workspace_, kWorkspace, stream);
+                       &plan.algorithm, workspace(), kWorkspace, stream);
     // It may promise a product and then not like its addresses: nothing has been computed then.
     plan.usable = status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE;
     if (!plan.usable) return false;
@@ -113,6 +111,12 @@ class Library {
   }
 
  private:
+  // One product at a time uses it: those of a branch, which are beside others, have their own.
+  std::byte* workspace() {
+    std::byte*& memory = workspaces_[on_branch() ? 1 : 0];
+    if (memory == nullptr) memory = allocate(device_, kWorkspace);
+    return memory;
+  }
   void make(Plan& plan, const ProductArgs& x, const void* bias) const {
     const bool rounds = x.a.dtype == DType::kF32 && x.precision != Precision::kF32;
     require_blas(
@@ -146,8 +150,9 @@ class Library {
     plan.algorithm = found.algo;
   }
 
+  Device device_;
   cublasLtHandle_t handle_ = nullptr;
-  std::byte* workspace_;  // one product at a time uses it: all of them are on one stream
+  std::byte* workspaces_[2] = {};
   std::mutex mutex_;
   std::map<Key, Plan> plans_;
 };

@@ -1,5 +1,6 @@
 // Moving data: joining and splitting columns, rows of an embedding table, dropout, rotary positions.
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/sums.h"
@@ -175,7 +176,7 @@ __global__ void dropout_kernel(const T* x, const T* gate, const T* base, T* y, i
   }
 }
 
-// The same where packs are never cut apart: the period is a multiple of their size.
+// The same where packs are never cut apart: the period and the count are multiples of their size.
 template <class T>
 __global__ void packed_dropout_kernel(const T* x, const T* gate, const T* base, T* y, int64_t count, int64_t period,
                                       Dropping dropping, RandomSource random) {
@@ -258,7 +259,7 @@ void dropout(Stream& stream, const DropoutArgs& args) {
   const int64_t count = args.x.size(), period = args.period > 0 ? args.period : count;
   with_type_of(args.x, [&]<class T>(T) {
     const T* base = args.accumulate ? args.y.data<T>() : args.base.data<T>();
-    with_pack(period, {args.x.raw(), args.gate.raw(), base, args.y.raw()}, [&](auto pack) {
+    with_pack(std::gcd(count, period), {args.x.raw(), args.gate.raw(), base, args.y.raw()}, [&](auto pack) {
       constexpr bool kPacked = decltype(pack)::value == kPack;
       launch(stream, kPacked ? packed_dropout_kernel<T> : dropout_kernel<T>,
              elements_grid(ceil_div(count, kPacked ? kPack : 4)), args.x.data<T>(), args.gate.data<T>(), base,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "tensor/cuda.h"
@@ -27,8 +28,8 @@ struct Memory {
 };
 
 Memory& memory_of(Device device) {
-  thread_local std::map<int, Memory> all;
-  Memory& memory = all[device.index];
+  thread_local std::map<std::pair<int, bool>, Memory> all;
+  Memory& memory = all[{device.index, on_branch()}];
   memory.device = device;
   return memory;
 }

@@ -1,6 +1,7 @@
 // Working memory of kernels. It is taken by moving a pointer and given back when the scope ends; what was launched
-// before then runs before whatever is launched on the same memory afterwards. Each thread has its own and keeps it:
-// after a first pass nothing is allocated, and the addresses a captured graph holds stay valid.
+// before then runs before whatever is launched on the same memory afterwards. Each thread has its own and keeps it,
+// and another one on a branch of a graph: after a first pass nothing is allocated, and the addresses a captured graph
+// holds stay valid.
 #pragma once
 
 #include <cstddef>
