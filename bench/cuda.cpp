@@ -38,6 +38,18 @@ double distance(const std::vector<float>& got, const std::vector<float>& expecte
   return std::sqrt(apart / length);
 }
 
+Table shares_table(const std::string& title) { return {title, {"work", "kernel", "calls", "ms", "percent"}}; }
+
+void add_shares(const std::string& name, const fovea::KernelProfile& profile, Table& table) {
+  double total = 0;
+  for (const auto& entry : profile.entries()) total += entry.seconds;
+  for (const auto& entry : profile.entries()) {
+    if (entry.seconds < 0.01 * total) continue;
+    table.add(name, entry.name, entry.calls, entry.seconds * 1e3, 100 * entry.seconds / total);
+  }
+  table.add(name, "all", 0, total * 1e3, 100);
+}
+
 PeerFigures::PeerFigures(const std::string& path) {
   if (path.empty()) return;
   std::ifstream file(path);

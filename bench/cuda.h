@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/harness.h"
+#include "kernels/profile.h"
 #include "tensor/cuda.h"
 
 namespace bench {
@@ -31,6 +32,10 @@ class PeerFigures {
   std::vector<double> all(const std::vector<std::string>& words, const std::string& figure) const;
   std::map<std::string, std::map<std::string, double>> entries_;
 };
+
+// What of the time on the card went to which kernel, those with a percent of it or more.
+Table shares_table(const std::string& title);
+void add_shares(const std::string& name, const fovea::KernelProfile& profile, Table& table);
 
 using Tables = std::vector<Table>;
 Tables cuda_training(const Options& options, const PeerFigures& peers);

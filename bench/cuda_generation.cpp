@@ -103,11 +103,21 @@ void check_repeats() {
   }
 }
 
+void profile(int64_t batch, Table& table) {
+  const Generating generating(Precision::kBF16);
+  const ParallelCorpus sources = random_sources(batch);
+  generating(sources, 1);
+  const KernelProfile counted(kCard);
+  generating(sources, 1);  // recorded
+  add_shares(fmt::format("batch {}", batch), counted, table);
+}
+
 }  // namespace
 
 Tables cuda_generation(const Options& options, const PeerFigures& peers) {
   Tables tables = {Table("decoding on the card, Transformer 6+6 d512, bf16, 32 words",
-                         {"batch", "beams", "ms", "tok/s", "PyTorch tok/s", "ours / it"})};
+                         {"batch", "beams", "ms", "tok/s", "PyTorch tok/s", "ours / it"}),
+                   shares_table("where decoding goes")};
   if (std::string("generate").find(options.filter) == std::string::npos) return tables;
   const double worst = Generating(Precision::kF32).worst(random_sources(8));
   fmt::print("generate: chosen words at most {:.1e} below the likeliest\n", worst);
@@ -121,6 +131,7 @@ Tables cuda_generation(const Options& options, const PeerFigures& peers) {
     const double rate = static_cast<double>(batch * kTarget) / seconds;
     tables[0].add(batch, beams, seconds * 1e3, rate, peer, peer > 0 ? rate / peer : 0);
   }
+  for (const int64_t batch : {64, 512}) profile(batch, tables[1]);
   return tables;
 }
 

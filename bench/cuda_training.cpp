@@ -5,7 +5,6 @@
 
 #include "base/random.h"
 #include "bench/cuda.h"
-#include "kernels/profile.h"
 #include "models/model.h"
 #include "ops/ops.h"
 #include "tensor/step_graphs.h"
@@ -218,22 +217,16 @@ void profile(const Work& work, Table& table) {
   training.step();
   const KernelProfile counted(kCard);
   for (int i = 0; i < 2; ++i) training.step();  // recorded, and repeated
-  double total = 0;
-  for (const KernelProfile::Entry& entry : counted.entries()) total += entry.seconds;
-  for (const KernelProfile::Entry& entry : counted.entries()) {
-    if (entry.seconds < 0.01 * total) continue;
-    table.add(work.name, entry.name, entry.calls, entry.seconds * 1e3, 100 * entry.seconds / total);
-  }
-  table.add(work.name, "all", 0, total * 1e3, 100);
+  add_shares(work.name, counted, table);
 }
 
 }  // namespace
 
 Tables cuda_training(const Options& options, const PeerFigures& peers) {
-  Tables tables = {
-      Table("training on the card, bf16, Adam, clipping", {"model", "step ms", "target tok/s", "loss", "pass MB",
-                                                           "graphed ms", "it / ours", "as written ms", "it / ours"}),
-      Table("where a step goes", {"model", "kernel", "calls", "ms", "percent"})};
+  Tables tables = {Table("training on the card, bf16, Adam, clipping",
+                         {"model", "step ms", "target tok/s", "loss", "pass MB", "graphed ms", "graphed / ours",
+                          "as written ms", "written / ours"}),
+                   shares_table("where a step goes")};
   for (const Work& work : all_work()) {
     if (("train " + work.name).find(options.filter) == std::string::npos) continue;
     check(work);

@@ -159,7 +159,8 @@ struct RandomSite {
 // y (+)= x * keep / (1 - rate), keep = random_word(seed, stream, i % period) >= drop_threshold(rate).
 // 0 <= rate < 1. A period below the size repeats the mask over the leading axis (variational dropout).
 // Its gradient is itself. With `base`, which is like x, y is base + that: a residual. With `gate`, which is like x,
-// nothing is kept where it is not above 0: a ReLU before the dropout, if the gate is what went into it.
+// nothing is kept where it is not above 0: a ReLU before the dropout, if the gate is what went into it. Without
+// `random.step` nothing is drawn and nothing dropped but by the gate, which may be what came out of such a dropout.
 struct DropoutArgs {
   Tensor x, y, base, gate;
   float rate = 0.0f;

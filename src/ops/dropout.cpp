@@ -1,5 +1,5 @@
-// y = x keep / (1 - rate), alone, after a ReLU or onto a residual. The mask is drawn again in backward from the same
-// counters, never stored.
+// y = x keep / (1 - rate), alone, after a ReLU or onto a residual. The mask is never stored: it is drawn again in
+// backward from the same counters, or seen in y.
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -38,6 +38,10 @@ Var drop(const Var& x, float rate, const Also& also) {
       back.x = dy;
       back.y = dx;
       back.base = {};
+      if (args.gate) {  // what came out is above 0 where it was kept: nothing has to be drawn
+        back.gate = args.y;
+        back.random = {};
+      }
       back.accumulate = accumulate;
       kernels(d).dropout(stream(d), back);
     }

@@ -59,14 +59,18 @@ HWY_INLINE void random_words(uint64_t seed, uint64_t stream, uint64_t block, uin
 // What elements are multiplied by: 0, or 1 / (1 - rate) when they are kept.
 class DropoutFactors {
  public:
-  DropoutFactors(float rate, const RandomSite& random)
-      : threshold_(drop_threshold(rate)), kept_(1.0f / (1.0f - rate)), seed_(random.seed) {
-    if (!random.step) return;  // only a rate of 0 can do without
+  DropoutFactors(float rate, const RandomSite& random) : kept_(1.0f / (1.0f - rate)), seed_(random.seed) {
+    if (!random.step) return;  // all are kept
+    threshold_ = drop_threshold(rate);
     stream_ = uint64_t{static_cast<uint32_t>(random.step.data<int32_t>()[0])} << 32 | random.site;
   }
   // Of the elements 4 * block + i, i < kWords.
   HWY_INLINE void get(uint64_t block, float* factors) const {
     uint32_t words[kWords];
+    if (threshold_ == 0) {
+      for (int64_t i = 0; i < kWords; i += kLanes) store(kept_, factors + i);
+      return;
+    }
     random_words(seed_, stream_, block, words);
     for (int64_t i = 0; i < kWords; i += kLanes) {
       const auto word = hn::LoadU(WordTag(), words + i);
@@ -76,7 +80,7 @@ class DropoutFactors {
   }
 
  private:
-  uint32_t threshold_;
+  uint32_t threshold_ = 0;
   Floats kept_;
   uint64_t seed_, stream_ = 0;
 };

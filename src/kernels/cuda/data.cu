@@ -149,9 +149,10 @@ __global__ void embedding_grad_kernel(const int32_t* ids, const T* dy, D* dtable
 // ---- dropout -----------------------------------------------------------------------------------
 
 struct Dropping {
-  uint32_t threshold;
+  uint32_t threshold;  // 0: nothing is drawn
   float kept;
-  explicit Dropping(float rate) : threshold(drop_threshold(rate)), kept(1.0f / (1.0f - rate)) {}
+  explicit Dropping(const DropoutArgs& args)
+      : threshold(args.random.step ? drop_threshold(args.rate) : 0), kept(1.0f / (1.0f - args.rate)) {}
 };
 
 // y = base + what is kept of x; base may be y, or null for nothing, and gate null for no gate.
@@ -183,7 +184,11 @@ __global__ void packed_dropout_kernel(const T* x, const T* gate, const T* base, 
   const uint64_t stream = random.stream();
   for (int64_t i = kPack * first_element(); i < count; i += kPack * element_stride()) {
     const auto place = static_cast<uint64_t>(period == count ? i : i % period) / 4;
-    const RandomBits bits[2] = {philox(random.seed, stream, place), philox(random.seed, stream, place + 1)};
+    RandomBits bits[2] = {};
+    if (dropping.threshold > 0) {
+      bits[0] = philox(random.seed, stream, place);
+      bits[1] = philox(random.seed, stream, place + 1);
+    }
     const Pack<T> from = load_pack(x + i);
     Pack<T> to = {};
     if (base != nullptr) to = load_pack(base + i);
@@ -263,7 +268,7 @@ void dropout(Stream& stream, const DropoutArgs& args) {
       constexpr bool kPacked = decltype(pack)::value == kPack;
       launch(stream, kPacked ? packed_dropout_kernel<T> : dropout_kernel<T>,
              elements_grid(ceil_div(count, kPacked ? kPack : 4)), args.x.data<T>(), args.gate.data<T>(), base,
-             args.y.data<T>(), count, period, Dropping(args.rate), RandomSource(args.random));
+             args.y.data<T>(), count, period, Dropping(args), RandomSource(args.random));
     });
   });
 }

@@ -10,8 +10,9 @@ namespace fovea::reference {
 template <class T> class DropoutFactor {
  public:
   DropoutFactor(float rate, const RandomSite& random)
-      : threshold_(drop_threshold(rate)), kept_(T(1) / (T(1) - static_cast<T>(rate))), seed_(random.seed) {
-    if (!random.step) return;  // only a rate of 0 can do without
+      : kept_(T(1) / (T(1) - static_cast<T>(rate))), seed_(random.seed) {
+    if (!random.step) return;  // all are kept
+    threshold_ = drop_threshold(rate);
     stream_ = uint64_t{static_cast<uint32_t>(random.step.data<int32_t>()[0])} << 32 | random.site;
   }
   T operator()(int64_t index) const {
@@ -19,7 +20,7 @@ template <class T> class DropoutFactor {
   }
 
  private:
-  uint32_t threshold_;
+  uint32_t threshold_ = 0;
   T kept_;
   uint64_t seed_, stream_ = 0;
 };
