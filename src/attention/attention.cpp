@@ -84,6 +84,11 @@ Attention::Attention(Parameters& parameters, const std::string& name, const Atte
     keys_ = std::make_unique<Linear>(parameters, name + ".keys", memory_depth, depth);
     values_ = std::make_unique<Linear>(parameters, name + ".values", memory_depth, depth);
     out_ = std::make_unique<Linear>(parameters, name + ".out", depth, query_depth);
+    of_memory_ = std::make_unique<Linears>(parameters, std::vector<const Linear*>{keys_.get(), values_.get()});
+    if (query_depth == memory_depth) {
+      of_one_ =
+          std::make_unique<Linears>(parameters, std::vector<const Linear*>{query_.get(), keys_.get(), values_.get()});
+    }
     sizes = {depth, depth, depth};
     context_depth_ = query_depth;
   }
@@ -101,11 +106,36 @@ Attention::Attention(Parameters& parameters, const std::string& name, const Atte
   if (config.coverage) coverage_weight_ = &parameters.add(name + ".coverage", {1}, Initialiser::constant(0.0));
 }
 
+Var Attention::turned(const Var& x, int64_t position, int64_t stride) const {
+  return config_.relative == "rotary" ? rotary(x, config_.heads, position, stride) : x;
+}
+
+Var Attention::project_query(const Var& query, int64_t position, int64_t stride) const {
+  return turned(query_ ? (*query_)(query) : query, position, stride);
+}
+
+Memory Attention::memory_of(const Var& keys, const Var& values, const Tensor& lengths, int64_t position) const {
+  return {score_->project_keys(turned(keys, position, 1), position), values, lengths};
+}
+
 Memory Attention::remember(const Var& states, const Tensor& lengths, int64_t position) const {
   const Var values = values_ ? (*values_)(states) : states;  // before the keys: see dot_attention
-  Var keys = keys_ ? (*keys_)(states) : states;
-  if (config_.relative == "rotary") keys = rotary(keys, config_.heads, position, 1);
-  return {score_->project_keys(keys, position), values, lengths};
+  return memory_of(keys_ ? (*keys_)(states) : states, values, lengths, position);
+}
+
+Looking Attention::look_at_itself(const Var& states, const Tensor& lengths, int64_t position) const {
+  if (!of_one_ || !of_one_->suit(states)) {
+    const Memory memory = remember(states, lengths, position);
+    return {project_query(states, position, 1), memory};
+  }
+  const Var all = (*of_one_)(states);
+  return {turned(all[0], position, 1), memory_of(all[1], all[2], lengths, position)};
+}
+
+Looking Attention::look_at(const Var& states, const Tensor& lengths, const Var& query) const {
+  if (!of_memory_ || !of_memory_->suit(states)) return {project_query(query, 0, 1), remember(states, lengths)};
+  const Var both = (*of_memory_)(states);
+  return {project_query(query, 0, 1), memory_of(both[0], both[1], lengths, 0)};
 }
 
 Mask Attention::mask_for(const Memory& memory, const AttentionQuery& query, const Var& q) const {
@@ -173,8 +203,7 @@ Var Attention::select(const Var& scores, const Mask& mask, AttentionResult& resu
 
 AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery& query) const {
   AttentionResult result;
-  Var q = query_ ? (*query_)(query.query) : query.query;
-  if (config_.relative == "rotary") q = rotary(q, config_.heads, query.position, query.stride);
+  const Var q = query.projected ? query.projected : project_query(query.query, query.position, query.stride);
   const Mask mask = mask_for(memory, query, q);
 
   float scale = 1.0f;

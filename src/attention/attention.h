@@ -32,6 +32,7 @@ struct AttentionEdit {
 
 struct AttentionQuery {
   Var query;             // [T,B,D]
+  Var projected;         // instead of it: what Attention made of it together with a memory
   int64_t position = 0;  // of the first query: its step, and its place among the keys in self-attention
   int64_t stride = 1;    // from one query's position to the next's; 0 when they are beams of one step
   Var coverage;          // [B,H,T,S]: the sum of the weights of the steps before (with coverage)
@@ -49,6 +50,12 @@ struct AttentionResult {
   Var entropy;     // ... and how open the choice was, [B,H,T]
 };
 
+// What looks, projected, and what it looks at.
+struct Looking {
+  Var query;
+  Memory memory;
+};
+
 class Attention {
  public:
   // Depths of the queries and of what is remembered. With several heads, queries, keys and values are
@@ -59,12 +66,19 @@ class Attention {
 
   // `position` is that of the first state, when a memory grows step by step.
   Memory remember(const Var& states, const Tensor& lengths = {}, int64_t position = 0) const;
+  // The same with the queries, for states that attend to themselves, and for queries that come all at once: what is
+  // made of one thing is made by one product, where that is possible.
+  Looking look_at_itself(const Var& states, const Tensor& lengths = {}, int64_t position = 0) const;
+  Looking look_at(const Var& states, const Tensor& lengths, const Var& query) const;
   AttentionResult operator()(const Memory& memory, const AttentionQuery& query) const;
 
   int64_t context_depth() const { return context_depth_; }
   const AttentionConfig& config() const { return config_; }
 
  private:
+  Var project_query(const Var& query, int64_t position, int64_t stride) const;
+  Var turned(const Var& x, int64_t position, int64_t stride) const;  // with rotary positions
+  Memory memory_of(const Var& keys, const Var& values, const Tensor& lengths, int64_t position) const;
   Var scores(const Memory& memory, const AttentionQuery& query, const Var& q) const;
   Mask mask_for(const Memory& memory, const AttentionQuery& query, const Var& q) const;
   Var select(const Var& scores, const Mask& mask, AttentionResult& result) const;
@@ -72,6 +86,7 @@ class Attention {
   AttentionConfig config_;
   int64_t context_depth_ = 0;
   std::unique_ptr<Linear> query_, keys_, values_, out_;  // with several heads
+  std::unique_ptr<Linears> of_one_, of_memory_;          // all three of these, where they are of one size; the last two
   std::unique_ptr<Score> score_;
   std::unique_ptr<Linear> center_hidden_, center_;  // local-p: W and v
   const Parameter* distances_ = nullptr;            // shaw: [2w+1, d]

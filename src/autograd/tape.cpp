@@ -23,7 +23,7 @@ bool lies_in(const Tensor& x, const std::vector<const std::byte*>& places) {
 
 int64_t rows_of(const Product* uses) {
   int64_t rows = 0;
-  for (; uses != nullptr; uses = uses->next) rows += uses->dy.dim(0);
+  for (; uses != nullptr; uses = uses->next) rows += uses->x.dim(0);
   return rows;
 }
 
@@ -91,7 +91,8 @@ void Tape::defer(const Var& weight, const Product& use) {
   gradient->products = product;
   // A part of something computed: nobody else would settle it before the whole's turn comes.
   const bool part = gradient->whole != nullptr && !gradient->leaf;
-  const bool enough = use.dy.dim(0) >= kManyRows || (may_be_beside(*gradient) && rows_of(product) >= kManyTogether);
+  const bool enough = use.dy.rank() == 3 || use.x.dim(0) >= kManyRows ||
+                      (may_be_beside(*gradient) && rows_of(product) >= kManyTogether);
   if (part || enough) {
     settle(*gradient);
   } else {
@@ -129,27 +130,33 @@ void Tape::settle(Gradient& gradient) {
   std::optional<cuda::Branch> branch;
   if (late) branch.emplace(device_);
   const Tensor x = join(uses, &Product::x), dy = join(uses, &Product::dy);
-  kernels(device_).matmul(stream(device_), {.a = {.tensor = dy, .row_stride = dy.dim(1), .transposed = true},
-                                            .b = {.tensor = x, .row_stride = x.dim(1)},
-                                            .c = {.tensor = sum_of(gradient), .row_stride = x.dim(1)},
-                                            .m = dy.dim(1),
-                                            .n = x.dim(1),
-                                            .k = x.dim(0),
-                                            .accumulate = true,
-                                            .precision = uses->precision});
+  const int64_t several = dy.rank() == 3 ? dy.dim(0) : 1, rows = x.dim(0), in = x.dim(1), out = dy.dim(-1);
+  kernels(device_).matmul(stream(device_),
+                          {.a = {.tensor = dy, .row_stride = out, .batch_stride = rows * out, .transposed = true},
+                           .b = {.tensor = x, .row_stride = in},
+                           .c = {.tensor = sum_of(gradient), .row_stride = in, .batch_stride = out * in},
+                           .m = out,
+                           .n = in,
+                           .k = rows,
+                           .batch = several,
+                           .accumulate = true,
+                           .precision = uses->precision});
+  const auto add_to_bias = [&](Gradient& bias, const Tensor& part, int64_t count) {
+    kernels(device_).reduce(stream(device_), {.op = ReduceOp::kSum,
+                                              .x = part,
+                                              .y = sum_of(bias),
+                                              .outer = several,
+                                              .count = count,
+                                              .inner = out,
+                                              .accumulate = true});
+  };
   // Neighbouring uses with the same bias are summed together; in practice that is all of them.
   int64_t row = 0;
   for (const Product* use = uses; use != nullptr;) {
     Gradient* bias = use->bias;
     const int64_t begin = row;
-    for (; use != nullptr && use->bias == bias; use = use->next) row += use->dy.dim(0);
-    if (bias == nullptr) continue;
-    kernels(device_).reduce(stream(device_), {.op = ReduceOp::kSum,
-                                              .x = dy.slice(begin, row),
-                                              .y = sum_of(*bias),
-                                              .count = row - begin,
-                                              .inner = dy.dim(1),
-                                              .accumulate = true});
+    for (; use != nullptr && use->bias == bias; use = use->next) row += use->x.dim(0);
+    if (bias != nullptr) add_to_bias(*bias, several > 1 ? dy : dy.slice(begin, row), row - begin);
   }
   for (const Product* use = uses; late && use != nullptr; use = use->next) read_beside_.push_back(use->dy.raw());
   if (uses->next != nullptr) {

@@ -29,9 +29,10 @@ namespace fovea {
 
 class Tape;
 
-// One use of a weight: y = x weight^T + bias, so d weight += dy^T x and d bias += sum of dy's rows.
+// One use of a weight: y = x weight^T + bias, so d weight += dy^T x and d bias += sum of dy's rows. Or of several of
+// the same size that lie one after the other, and have x in common.
 struct Product {
-  Tensor x, dy;  // [rows,in], [rows,out]
+  Tensor x, dy;  // [rows,in], [rows,out], or [several,rows,out]
   Gradient* bias = nullptr;
   Precision precision = Precision::kF32;
   Product* next = nullptr;

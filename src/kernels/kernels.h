@@ -48,7 +48,8 @@ struct Matrix {
   bool weight = false;
 };
 
-// c[g] (+)= alpha * a[g] b[g] + bias, with a [m,k], b [k,n], c [m,n], bias [n] over the rows.
+// c[g] (+)= alpha * a[g] b[g] + bias, with a [m,k], b [k,n], c [m,n], bias [n] over the rows, or [batch,n] with one for
+// each matrix.
 // k = 0 gives the bias, or zero. Any of a, b, c may be f32 or bf16 (all f64 on reference);
 // c is never transposed. Another `precision` than kF32 lets the backend round a, b and the bias.
 struct MatmulArgs {
@@ -58,6 +59,9 @@ struct MatmulArgs {
   float alpha = 1.0f;
   bool accumulate = false;
   Precision precision = Precision::kF32;
+
+  // How far the biases of neighbouring matrices lie apart.
+  int64_t bias_stride() const { return batch > 1 && bias.size() == batch * n ? n : 0; }
 };
 
 // ---- elementwise -------------------------------------------------------------------------------

@@ -155,15 +155,15 @@ class Transformer final : public Model {
       const DecoderLayer& layer = decoder_[i];
       const LayerEdits layer_edits(edits, i);
       x = layer.around_self(x, [&](const Var& y) {
+        const auto [q, memory] = layer.self.look_at_itself(y);
         const AttentionQuery query{
-            .query = y, .causal = true, .keep_weights = keep_weights, .edits = layer_edits.decoder_self};
-        return taken(layer.self(layer.self.remember(y), query), TakenWeights::Kind::kDecoderSelf, i, keep_weights,
-                     result);
+            .projected = q, .causal = true, .keep_weights = keep_weights, .edits = layer_edits.decoder_self};
+        return taken(layer.self(memory, query), TakenWeights::Kind::kDecoderSelf, i, keep_weights, result);
       });
       x = layer.around_cross(x, [&](const Var& y) {
-        const AttentionQuery query{.query = y, .keep_weights = keep_weights, .edits = layer_edits.cross};
-        return taken(layer.cross(layer.cross.remember(encoded, source.lengths), query), TakenWeights::Kind::kCross, i,
-                     keep_weights, result);
+        const auto [q, memory] = layer.cross.look_at(encoded, source.lengths, y);
+        const AttentionQuery query{.projected = q, .keep_weights = keep_weights, .edits = layer_edits.cross};
+        return taken(layer.cross(memory, query), TakenWeights::Kind::kCross, i, keep_weights, result);
       });
       x = layer.around_forward(x, layer.forward);
     }
@@ -192,9 +192,9 @@ class Transformer final : public Model {
       const EncoderLayer& layer = encoder_[i];
       const LayerEdits layer_edits(edits, i);
       x = layer.around_self(x, [&](const Var& y) {
+        const auto [q, memory] = layer.self.look_at_itself(y, source.lengths);
         const AttentionResult attended =
-            layer.self(layer.self.remember(y, source.lengths),
-                       {.query = y, .keep_weights = weights != nullptr, .edits = layer_edits.encoder_self});
+            layer.self(memory, {.projected = q, .keep_weights = weights != nullptr, .edits = layer_edits.encoder_self});
         if (weights)
           weights->push_back(
               {TakenWeights::Kind::kEncoderSelf, static_cast<int64_t>(i), attended.weights, attended.center});
@@ -237,11 +237,11 @@ class TransformerDecoder final : public Decoder {
       const DecoderLayer& layer = model_.decoder_[i];
       Cache& cache = layers_[i];
       x = layer.around_self(x, [&](const Var& y) {
-        const Memory now = layer.self.remember(y, {}, step_);
+        const auto [q, now] = layer.self.look_at_itself(y, {}, step_);
         append(cache.keys, now.keys.value());
         append(cache.values, now.values.value());
         const Memory memory{cache.keys.slice(0, step_ + 1), cache.values.slice(0, step_ + 1), {}};
-        return keep(layer.self(memory, {.query = y,
+        return keep(layer.self(memory, {.projected = q,
                                         .position = step_,
                                         .causal = true,
                                         .keep_weights = options_.keep_weights,

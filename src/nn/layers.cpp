@@ -9,6 +9,22 @@ Linear::Linear(Parameters& parameters, const std::string& name, int64_t in, int6
   if (options.bias) bias_ = &parameters.add(name + ".bias", {out}, Initialiser::constant(0.0));
 }
 
+namespace {
+
+const JoinedParameters& joined(Parameters& parameters, const std::vector<const Linear*>& all,
+                               const Parameter* Linear::*part) {
+  std::vector<const Parameter*> members;
+  for (const Linear* each : all) members.push_back(each->*part);
+  return parameters.join(std::move(members));
+}
+
+}  // namespace
+
+Linears::Linears(Parameters& parameters, const std::vector<const Linear*>& all)
+    : several_(std::ssize(all)),
+      weights_(joined(parameters, all, &Linear::weight_)),
+      biases_(joined(parameters, all, &Linear::bias_)) {}
+
 Embedding::Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t depth)
     : table_(&parameters.add(name + ".table", {count, depth},
                              Initialiser::normal(1.0 / std::sqrt(static_cast<double>(depth))))) {}

@@ -23,8 +23,24 @@ class Linear {
   void add_to(const Var& y, const Var& x) const { add_linear(y, x, *weight_); }  // of one without a bias
 
  private:
+  friend class Linears;
   const Parameter* weight_;          // [out,in]
   const Parameter* bias_ = nullptr;  // [out]
+};
+
+// Several with biases and of one size, on the same x, by one product.
+class Linears {
+ public:
+  Linears(Parameters& parameters, const std::vector<const Linear*>& all);
+  // Only where they lie one after the other, and only on a card: elsewhere larger products are no faster.
+  bool suit(const Var& x) const { return weights_ && biases_ && !x.device().on_host(); }
+  Var operator()(const Var& x) const {
+    return linears(x, weights_.var(), biases_.var(), several_);
+  }  // [several,...,out]
+
+ private:
+  int64_t several_;
+  const JoinedParameters &weights_, &biases_;
 };
 
 class Embedding {

@@ -75,6 +75,30 @@ const Parameter& Parameters::add(std::string name, const Shape& shape, Initialis
   return list_.back();
 }
 
+const JoinedParameters& Parameters::join(std::vector<const Parameter*> members) {
+  check(!values_, "parameters: expected {} to be joined before allocate()", members.front()->name());
+  joined_.push_back(JoinedParameters(std::move(members)));
+  return joined_.back();
+}
+
+void Parameters::lay_out(JoinedParameters& joined) const {
+  const Parameter& first = *joined.members_.front();
+  const auto begin = static_cast<int64_t>((first.value().raw() - values_.raw()) / size_of(dtype_));
+  int64_t rows = 0, count = 0;
+  for (const Parameter* p : joined.members_) {
+    const Shape& shape = p->shape();
+    const bool next = p->value().raw() == first.value().raw() + count * static_cast<int64_t>(size_of(dtype_));
+    if (!next || shape.count(1, shape.rank()) != first.shape().count(1, first.shape().rank())) return;
+    rows += shape[0];
+    count += shape.count();
+  }
+  const Shape shape = first.shape().with(0, rows);
+  joined.value_ = values_.slice(begin, begin + count).reshape(shape);
+  joined.gradient_ = Gradient(joined.value_);
+  joined.gradient_.leaf = true;
+  if (grads_) joined.gradient_.sum = grads_.slice(begin, begin + count).reshape(shape);
+}
+
 void Parameters::lay_out(bool with_gradients) {
   check(!values_, "parameters: expected allocate() once");
   const ArenaScope heap(nullptr);
@@ -98,6 +122,7 @@ void Parameters::lay_out(bool with_gradients) {
     if (with_gradients) p.gradient_.sum = part(grads_, p);
     begin += padded(p.shape_);
   }
+  for (JoinedParameters& joined : joined_) lay_out(joined);
 }
 
 void Parameters::allocate(uint64_t seed) {

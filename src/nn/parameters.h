@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "autograd/var.h"
 #include "base/random.h"
@@ -50,6 +51,22 @@ class Parameter {
   mutable Gradient gradient_;
 };
 
+// Parameters that are used as one, where they lie one after the other: rows of one matrix, or of one vector.
+class JoinedParameters {
+ public:
+  explicit operator bool() const { return static_cast<bool>(value_); }
+  Var var() const { return Var(value_, &gradient_); }
+
+ private:
+  friend class Parameters;
+  explicit JoinedParameters(std::vector<const Parameter*> members)
+      : members_(std::move(members)), gradient_(Tensor()) {}
+
+  std::vector<const Parameter*> members_;
+  Tensor value_;
+  mutable Gradient gradient_;
+};
+
 class Parameters {
  public:
   // dtype is that of the master copy: f32, or f64 on reference.
@@ -60,6 +77,9 @@ class Parameters {
   // Declares one. The reference stays valid. Weight decay is for matrices: vectors (biases, norms) and
   // whatever says so are left out. Error when the name is taken.
   const Parameter& add(std::string name, const Shape& shape, Initialiser initialiser);
+  // Those that were declared, as one; false, once they are laid out, where their sizes keep them apart. The reference
+  // stays valid.
+  const JoinedParameters& join(std::vector<const Parameter*> members);
   // Lays out and initialises what was declared: the same seed gives the same values on every device.
   void allocate(uint64_t seed);
   // Lays out without values or gradients, for a trained model that is about to be read from a file.
@@ -80,10 +100,12 @@ class Parameters {
 
  private:
   void lay_out(bool with_gradients);
+  void lay_out(JoinedParameters& joined) const;
 
   Device device_;
   DType dtype_;
   std::deque<Parameter> list_;
+  std::deque<JoinedParameters> joined_;
   Tensor values_, grads_;
   int64_t decaying_ = 0;
 };

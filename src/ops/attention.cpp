@@ -55,6 +55,31 @@ class DotLooks final : public Looks<DotLook> {
   About about_;
 };
 
+// Makes the gradients of these, where they are new and different ones (a memory may be its own keys and values) or make
+// up all of a new one: whoever adds to them first is to overwrite them.
+bool may_overwrite(std::initializer_list<Var> all) {
+  const auto whole_of = [](const Var& x) {
+    Gradient* own = x.gradient();
+    return own != nullptr && own->whole != nullptr ? own->whole : own;
+  };
+  for (const Var& x : all) {
+    const Gradient* whole = whole_of(x);
+    if (whole == nullptr || whole->present()) return false;
+    int64_t count = 0;
+    for (const Var& y : all) {
+      if (whole_of(y) != whole) continue;
+      const bool again = &x != &y && x.gradient()->offset == y.gradient()->offset;
+      if (again) return false;
+      count += y.size();
+    }
+    if (count != whole->shape.count()) return false;
+  }
+  for (const Var& x : all) {
+    if (!whole_of(x)->sum) static_cast<void>(whole_of(x)->slot());
+  }
+  return true;
+}
+
 }  // namespace
 
 Var dot_score(const Var& query, const Var& keys, int64_t heads, float scale) {
@@ -217,18 +242,11 @@ Attended dot_attention(const Var& query, const Var& keys, const Var& values, con
                               .mask = args.mask,
                               .dropout = args.dropout,
                               .random = args.random};
-    // Overwritten if all of them are new, and different ones: a memory may be its own keys and values.
-    const auto is_new = [](const Var& x) {
-      return x.needs_grad() && x.gradient()->whole == nullptr && !x.gradient()->sum;
-    };
-    const bool distinct = query.gradient() != keys.gradient() && keys.gradient() != values.gradient() &&
-                          query.gradient() != values.gradient();
-    back.accumulate = later ? !is_new(query) : !distinct || !is_new(query) || !is_new(keys) || !is_new(values);
-    const auto place = [&](const Var& x) { return back.accumulate ? x.grad() : x.grad_slot().tensor; };
-    back.dquery = place(query);
+    back.accumulate = !(later ? may_overwrite({query}) : may_overwrite({query, keys, values}));
+    back.dquery = query.grad();
     if (!later) {
-      back.dkeys = place(keys);
-      back.dvalues = place(values);
+      back.dkeys = keys.grad();
+      back.dvalues = values.grad();
     }
     if (back.dquery || !later) kernels(d).dot_attention_grad(stream(d), back);
     if (!later) return;

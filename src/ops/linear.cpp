@@ -1,4 +1,5 @@
-// y = x weight^T + bias.  dx = dy weight; d weight = dy^T x and d bias = sum of dy, put off.
+// y = x weight^T + bias, of one weight or of several at once.  dx = dy weight; d weight = dy^T x and d bias = sum of
+// dy, put off.
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -21,30 +22,38 @@ PrecisionScope::~PrecisionScope() { current_precision = before_; }
 
 namespace {
 
-void linear_grad(const Var& x, const Var& weight, const Var& bias, const Tensor& dy, Precision precision) {
-  const int64_t in = weight.dim(1), out = weight.dim(0), rows = x.shape().count(0, x.rank() - 1);
+// `several` weights lie one after the other, and so do what they make of x.
+void linear_grad(const Var& x, const Var& weight, const Var& bias, const Tensor& dy, Precision precision,
+                 int64_t several = 1) {
+  const int64_t in = weight.dim(1), out = weight.dim(0) / several, rows = x.shape().count(0, x.rank() - 1);
   const Device d = x.device();
-  if (x.needs_grad()) {
+  for (int64_t i = 0; x.needs_grad() && i < several; ++i) {
     const auto [dx, accumulate] = x.grad_slot();
-    kernels(d).matmul(stream(d), {.a = {.tensor = dy, .row_stride = out},
-                                  .b = {.tensor = weight.value(), .row_stride = in, .weight = true},
-                                  .c = {.tensor = dx, .row_stride = in},
-                                  .m = rows,
-                                  .n = in,
-                                  .k = out,
-                                  .accumulate = accumulate,
-                                  .precision = precision});
+    kernels(d).matmul(stream(d),
+                      {.a = {.tensor = dy, .row_stride = out, .offset = i * rows * out},
+                       .b = {.tensor = weight.value(), .row_stride = in, .offset = i * out * in, .weight = true},
+                       .c = {.tensor = dx, .row_stride = in},
+                       .m = rows,
+                       .n = in,
+                       .k = out,
+                       .accumulate = accumulate,
+                       .precision = precision});
   }
   const bool bias_later = weight.needs_grad() && bias.needs_grad() && bias.gradient()->leaf;
   if (weight.needs_grad()) {
     Tape::current()->defer(weight, {.x = x.value().reshape({rows, in}),
-                                    .dy = dy.reshape({rows, out}),
+                                    .dy = dy.reshape(several == 1 ? Shape{rows, out} : Shape{several, rows, out}),
                                     .bias = bias_later ? bias.gradient() : nullptr,
                                     .precision = precision});
   }
   if (bias.needs_grad() && !bias_later) {
-    kernels(d).reduce(
-        stream(d), {.op = ReduceOp::kSum, .x = dy, .y = bias.grad(), .count = rows, .inner = out, .accumulate = true});
+    kernels(d).reduce(stream(d), {.op = ReduceOp::kSum,
+                                  .x = dy,
+                                  .y = bias.grad(),
+                                  .outer = several,
+                                  .count = rows,
+                                  .inner = out,
+                                  .accumulate = true});
   }
 }
 
@@ -70,6 +79,33 @@ Var linear(const Var& x, const Var& weight, const Var& bias) {
                                 .k = in,
                                 .precision = precision});
   return Tape::record(y, {x, weight, bias}, [=](const Tensor& dy) { linear_grad(x, weight, bias, dy, precision); });
+}
+
+Var linears(const Var& x, const Var& weights, const Var& biases, int64_t several) {
+  Expect("linears", "x", x.value()).elements().rank(1, Shape::kMaxRank - 1);
+  Expect("linears", "the weights", weights.value()).rank(2).parameter_of(x.value());
+  const int64_t in = weights.dim(1), out = weights.dim(0) / several;
+  check(x.dim(-1) == in && out * several == weights.dim(0),
+        "linears: expected {} weights of {} columns, one after the other, got {}", several, x.dim(-1), weights.shape());
+  if (biases) Expect("linears", "the biases", biases.value()).parameter_of(x.value()).shape({several * out});
+
+  const int64_t rows = x.shape().count(0, x.rank() - 1);
+  const Device d = x.device();
+  const Precision precision = product_precision();
+  const Tensor y = empty(x.shape().with(-1, out).prepended(several), x.dtype(), d);
+  kernels(d).matmul(
+      stream(d),
+      {.a = {.tensor = x.value(), .row_stride = in},
+       .b = {.tensor = weights.value(), .row_stride = in, .batch_stride = out * in, .transposed = true, .weight = true},
+       .c = {.tensor = y, .row_stride = out, .batch_stride = rows * out},
+       .bias = biases.value(),
+       .m = rows,
+       .n = out,
+       .k = in,
+       .batch = several,
+       .precision = precision});
+  return Tape::record(y, {x, weights, biases},
+                      [=](const Tensor& dy) { linear_grad(x, weights, biases, dy, precision, several); });
 }
 
 void add_linear(const Var& y, const Var& x, const Var& weight) {

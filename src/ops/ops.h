@@ -13,6 +13,8 @@ namespace fovea {
 // y = x weight^T + bias: x [...,K], weight [N,K], bias [N] -> [...,N]. The weight's gradient is put off
 // until all its uses are known (see Tape).
 Var linear(const Var& x, const Var& weight, const Var& bias = {});
+// Several of the same size at once, whose weights lie one after the other, and their biases too: [several,...,out].
+Var linears(const Var& x, const Var& weights, const Var& biases, int64_t several);
 // y += x weight^T, in place: for a y that no op's backward reads, and that is used for nothing else after.
 void add_linear(const Var& y, const Var& x, const Var& weight);
 // a [M,K] b [K,N], or batches of them [G,M,K] [G,K,N]; a transpose flag says the factor is stored so.

@@ -61,6 +61,15 @@ void add_products(std::vector<Case>& list) {
                     [](auto& x, auto&) -> std::vector<Var> { return {linear(x[0], x[1], x[2])}; },
                     product});
   }
+  for (const int64_t several : {1, 3}) {
+    for (const int64_t out : {7, 16}) {
+      list.push_back({fmt::format("linears_{}x{}", several, out),
+                      {"matmul", "reduce"},
+                      {{{5, 2, 24}}, parameter({several * out, 24}), parameter({several * out})},
+                      [=](auto& x, auto&) -> std::vector<Var> { return {linears(x[0], x[1], x[2], several)}; },
+                      product});
+    }
+  }
   // One weight used at every step of a loop: one product for its gradient, whatever the loop.
   list.push_back({"linear_in_a_loop",
                   {"matmul", "concat", "unary"},
@@ -405,6 +414,19 @@ void add_attention(std::vector<Case>& list) {
                       },
                       {128, 6}});
     }
+  }
+  // Queries, keys and values that are parts of one thing: all of it is written at once, or added to.
+  for (const bool again : {false, true}) {
+    list.push_back({again ? "dot_attention_of_parts_again" : "dot_attention_of_parts",
+                    {"dot_attention", "dot_attention_grad"},
+                    {{{3, 5, 2, 16}}},
+                    [=](auto& x, auto&) -> std::vector<Var> {
+                      const Var all = affine(x[0], 2.0f);
+                      const Var first = dot_attention(all[0], all[1], all[2], {.heads = 2}).out;
+                      if (!again) return {first};
+                      return {first, dot_attention(all[0], all[1], all[1], {.heads = 2}).out};
+                    },
+                    {128, 6}});
   }
   list.push_back({"add_linear",
                   {"matmul"},

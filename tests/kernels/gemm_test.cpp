@@ -11,12 +11,15 @@
 #include "base/random.h"
 #include "base/threads.h"
 #include "kernels/cpu/gemm_bf16.h"
-#include "kernels/kernels.h"
+#include "kernels/products.h"
 
 namespace fovea {
 namespace {
 
 using cpu::Bf16Kernel;
+using testing::product_batches;
+using testing::product_mixtures;
+using testing::ProductCase;
 
 // Puts the kernel and the number of threads back as they were.
 class Settings {
@@ -39,25 +42,6 @@ std::vector<Bf16Kernel> bf16_kernels() {
   return all;
 }
 
-// One product: what to compute and how the matrices lie in memory.
-struct Case {
-  int64_t m = 1, n = 1, k = 1, batch = 1;
-  bool ta = false, tb = false;
-  DType a = DType::kF32, b = DType::kF32, c = DType::kF32;
-  bool interleaved = false;  // [rows, batch, columns] rather than [batch, rows, columns]
-  int64_t gap = 0;           // elements after each row
-  bool bias = false, accumulate = false, weight = false;
-  float alpha = 1.0f;
-  Precision precision = Precision::kF32;
-};
-
-std::string text_of(const Case& x) {
-  return fmt::format(
-      "m{} n{} k{} batch{} ta{} tb{} {} {} {} interleaved{} gap{} bias{} accumulate{} weight{} alpha{} {}", x.m, x.n,
-      x.k, x.batch, x.ta, x.tb, x.a, x.b, x.c, x.interleaved, x.gap, x.bias, x.accumulate, x.weight, x.alpha,
-      x.precision == Precision::kBF16 ? "in bf16" : "in f32");
-}
-
 double value_at(const Tensor& x, int64_t i) {
   return x.dtype() == DType::kBF16 ? static_cast<float>(x.data<bf16>()[i]) : x.data<float>()[i];
 }
@@ -71,16 +55,9 @@ void set_value(const Tensor& x, int64_t i, double value) {
 
 constexpr double kGap = 1e30;  // what lies between rows: seen in a result when it was read, and missed when overwritten
 
-Matrix random_matrix(const Case& x, int64_t rows, int64_t columns, DType dtype, Random& random) {
-  Matrix made;
-  made.offset = x.gap;
-  made.row_stride = columns + x.gap;
-  made.batch_stride = rows * made.row_stride;
-  if (x.interleaved) {
-    made.batch_stride = made.row_stride;
-    made.row_stride *= x.batch;
-  }
-  made.tensor = empty({x.batch * rows * (columns + x.gap) + x.gap}, dtype, Device::cpu());
+Matrix random_matrix(const ProductCase& x, int64_t rows, int64_t columns, DType dtype, Random& random) {
+  Matrix made = x.layout(rows, columns);
+  made.tensor = empty({x.elements(rows, columns)}, dtype, Device::cpu());
   for (int64_t i = 0; i < made.tensor.size(); ++i) set_value(made.tensor, i, kGap);
   for (int64_t g = 0; g < x.batch; ++g)
     for (int64_t i = 0; i < rows; ++i)
@@ -94,26 +71,14 @@ struct Product {
   Tensor before;  // c as it was
 };
 
-Product make_product(const Case& x, uint64_t seed) {
+Product make_product(const ProductCase& x, uint64_t seed) {
   Random random(seed);
   Product made;
-  made.args = {.a = random_matrix(x, x.ta ? x.k : x.m, x.ta ? x.m : x.k, x.a, random),
-               .b = random_matrix(x, x.tb ? x.n : x.k, x.tb ? x.k : x.n, x.b, random),
-               .c = random_matrix(x, x.m, x.n, x.c, random),
-               .bias = {},
-               .m = x.m,
-               .n = x.n,
-               .k = x.k,
-               .batch = x.batch,
-               .alpha = x.alpha,
-               .accumulate = x.accumulate,
-               .precision = x.precision};
-  made.args.a.transposed = x.ta;
-  made.args.b.transposed = x.tb;
-  made.args.b.weight = x.weight;
+  made.args = x.product(
+      [&](int64_t rows, int64_t columns, DType dtype) { return random_matrix(x, rows, columns, dtype, random); });
   if (x.bias) {
-    made.args.bias = empty({x.n}, DType::kF32, Device::cpu());
-    for (int64_t j = 0; j < x.n; ++j) set_value(made.args.bias, j, random.uniform(-1, 1));
+    made.args.bias = empty({x.bias_size()}, DType::kF32, Device::cpu());
+    for (int64_t j = 0; j < x.bias_size(); ++j) set_value(made.args.bias, j, random.uniform(-1, 1));
   }
   made.before = empty_like(made.args.c.tensor);
   copy(made.args.c.tensor, made.before);
@@ -146,7 +111,7 @@ void expect_right(const Product& product, const std::string& what) {
         }
         double expected = x.alpha * sum;
         size = std::abs(x.alpha) * size + 1;
-        if (x.bias) expected += value_at(x.bias, j);
+        if (x.bias) expected += value_at(x.bias, g * x.bias_stride() + j);
         if (x.accumulate) expected += value_at(product.before, at);
         double bound = size * 16 * std::numeric_limits<float>::epsilon();
         if (x.c.tensor.dtype() == DType::kBF16) bound += std::abs(expected) / 256;
@@ -160,7 +125,7 @@ void expect_right(const Product& product, const std::string& what) {
   }
 }
 
-void check_case(const Case& x) {
+void check_case(const ProductCase& x) {
   const Product product = make_product(x, 7);
   run(product.args);
   expect_right(product, text_of(x));
@@ -201,51 +166,18 @@ TEST(Gemm, shapes_and_transposes) {
 
 TEST(Gemm, bias_alpha_accumulate_and_dtypes) {
   for_each_way([](Precision precision) {
-    for (int bits = 0; bits < 64; ++bits) {
-      const auto type = [&](int bit) { return bits >> bit & 1 ? DType::kBF16 : DType::kF32; };
-      check_case({.m = 19,
-                  .n = 45,
-                  .k = 39,
-                  .tb = true,
-                  .a = type(0),
-                  .b = type(1),
-                  .c = type(2),
-                  .bias = (bits >> 3 & 1) != 0,
-                  .accumulate = (bits >> 4 & 1) != 0,
-                  .alpha = bits >> 5 & 1 ? -0.37f : 1.0f,
-                  .precision = precision});
-    }
+    for (const ProductCase& each : product_mixtures(precision)) check_case(each);
   });
 }
 
 TEST(Gemm, strides_and_batches) {
   for_each_way([](Precision precision) {
-    for (const bool interleaved : {false, true}) {
-      for (const int64_t gap : {0, 5}) {
-        for (int forms = 0; forms < 4; ++forms) {
-          for (const DType type : {DType::kF32, DType::kBF16}) {
-            Case x = {.m = 11,
-                      .n = 37,
-                      .k = 35,
-                      .batch = 7,
-                      .ta = (forms & 1) != 0,
-                      .tb = (forms & 2) != 0,
-                      .a = type,
-                      .b = type,
-                      .c = type,
-                      .interleaved = interleaved,
-                      .gap = gap,
-                      .bias = true,
-                      .accumulate = true,
-                      .precision = precision};
-            check_case(x);
-            x.batch = 1;
-            x.m = 1;
-            x.weight = true;
-            check_case(x);
-          }
-        }
-      }
+    for (ProductCase x : product_batches(precision)) {
+      check_case(x);
+      x.batch = 1;
+      x.m = 1;
+      x.weight = true;
+      check_case(x);
     }
   });
 }
@@ -329,7 +261,7 @@ TEST(Gemm, packed_weights_follow_their_contents) {
   for_each_way([](Precision precision) {
     for (const bool tb : {false, true}) {
       for (const int64_t gap : {0, 3}) {
-        const Case x = {.m = 21, .n = 75, .k = 51, .tb = tb, .gap = gap, .weight = true, .precision = precision};
+        const ProductCase x = {.m = 21, .n = 75, .k = 51, .tb = tb, .gap = gap, .weight = true, .precision = precision};
         Product product = make_product(x, 11);
         run(product.args);
         expect_right(product, text_of(x) + " first");
@@ -372,15 +304,15 @@ TEST(Gemm, same_bits_for_every_number_of_threads) {
     for (int form = 0; form < 32; ++form) {
       const Precision precision = form & 1 ? Precision::kBF16 : Precision::kF32;
       if (form & 1 && cpu::bf16_kernel() == Bf16Kernel::kNone) continue;
-      const Case x = {.m = m,
-                      .n = n,
-                      .k = k,
-                      .ta = (form & 2) != 0,
-                      .tb = (form & 4) != 0,
-                      .gap = form & 8 ? 4 : 0,
-                      .accumulate = (form & 2) != 0,
-                      .weight = (form & 16) != 0,
-                      .precision = precision};
+      const ProductCase x = {.m = m,
+                             .n = n,
+                             .k = k,
+                             .ta = (form & 2) != 0,
+                             .tb = (form & 4) != 0,
+                             .gap = form & 8 ? 4 : 0,
+                             .accumulate = (form & 2) != 0,
+                             .weight = (form & 16) != 0,
+                             .precision = precision};
       const Product product = make_product(x, 13);
       std::vector<std::byte> first;
       for (const int threads : {1, 2, 3}) {
@@ -416,7 +348,7 @@ TEST(Gemm, bf16_rows_do_not_depend_on_their_neighbours) {
 
 TEST(Gemm, one_weight_on_several_threads) {
   for_each_way([](Precision precision) {
-    const Case x = {.m = 24, .n = 96, .k = 80, .tb = true, .weight = true, .precision = precision};
+    const ProductCase x = {.m = 24, .n = 96, .k = 80, .tb = true, .weight = true, .precision = precision};
     std::vector<Product> products;
     for (uint64_t seed = 0; seed < 4; ++seed) {
       products.push_back(make_product(x, seed));

@@ -23,6 +23,26 @@ TEST(Parameters, LieInOneBufferWithTheDecayingFirst) {
   EXPECT_EQ(&parameters.find("bias"), &bias);
 }
 
+TEST(Parameters, AreOneWhereTheyLieOneAfterTheOther) {
+  Parameters parameters(Device::cpu());
+  const Parameter& a = parameters.add("a", {2, 16}, Initialiser::glorot());
+  const Parameter& bias = parameters.add("bias", {5}, Initialiser::constant(2.0));
+  const Parameter& b = parameters.add("b", {3, 16}, Initialiser::glorot());
+  const Parameter& more = parameters.add("more", {5}, Initialiser::constant(3.0));
+  const JoinedParameters& both = parameters.join({&a, &b});
+  const JoinedParameters& apart = parameters.join({&bias, &more});  // five elements do not fill a line
+  const JoinedParameters& turned = parameters.join({&b, &a});
+  parameters.allocate(1);
+  ASSERT_TRUE(both);
+  EXPECT_FALSE(apart);
+  EXPECT_FALSE(turned);
+  const Var joined = both.var();
+  EXPECT_EQ(joined.shape(), (Shape{5, 16}));
+  EXPECT_EQ(joined.value().raw(), a.value().raw());
+  EXPECT_EQ(joined.value()[2].raw(), b.value().raw());
+  EXPECT_EQ(joined.grad()[2].raw(), b.grad().raw());
+}
+
 TEST(Parameters, BeginTheSameForTheSameSeed) {
   const auto make = [](uint64_t seed, Device device) {
     Parameters parameters(device);

@@ -26,6 +26,10 @@ template <class Product> void for_batch(const MatmulArgs& args, Product&& produc
   });
 }
 
+const float* bias_of(const MatmulArgs& args, int64_t g) {
+  return args.bias ? args.bias.data<float>() + g * args.bias_stride() : nullptr;
+}
+
 // ---- bf16 --------------------------------------------------------------------------------------
 
 // bf16 factors multiply exactly there; f32 ones may be rounded. Where the right factor has to be packed for
@@ -52,7 +56,7 @@ void matmul_bf16(const MatmulArgs& args) {
              {.data = const_cast<void*>(c.data),
               .dtype = c.dtype,
               .row_stride = c.row_stride,
-              .bias = args.bias.data<float>(),
+              .bias = bias_of(args, g),
               .alpha = args.alpha,
               .accumulate = args.accumulate});
   };
@@ -92,7 +96,7 @@ void matmul_f32(const MatmulArgs& args) {
     multiply_f32({.a = a.data,
                   .b = b.data,
                   .pack = pack,
-                  .bias = args.bias.data<float>(),
+                  .bias = bias_of(args, g),
                   .c = c.data,
                   .m = m,
                   .n = n,
@@ -114,8 +118,8 @@ void matmul_f32(const MatmulArgs& args) {
 // ---- no k --------------------------------------------------------------------------------------
 
 template <class T> void set_to_bias(const MatmulArgs& args) {
-  const float* bias = args.bias.data<float>();
   for (int64_t g = 0; g < args.batch; ++g) {
+    const float* bias = bias_of(args, g);
     for (int64_t i = 0; i < args.m; ++i) {
       T* c = args.c.tensor.data<T>() + args.c.offset + g * args.c.batch_stride + i * args.c.row_stride;
       for (int64_t j = 0; j < args.n; ++j) {

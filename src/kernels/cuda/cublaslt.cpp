@@ -54,6 +54,7 @@ Key key_of(const ProductArgs& x, const void* bias) {
           x.c.batch_stride,
           alignment_of(x.c.data),
           bias != nullptr ? alignment_of(bias) : 0,
+          x.bias_stride,
           x.accumulate ? 1 : 0,
           x.precision == Precision::kF32 ? 0 : 1};
 }
@@ -143,6 +144,7 @@ class Library {
       set(plan.product, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
       set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type_of(x.c.dtype));
       set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+      if (x.bias_stride > 0) set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, x.bias_stride);
     }
     plan.a = x.a.transposed ? layout_of(x.a, x.k, x.m, x.batch) : layout_of(x.a, x.m, x.k, x.batch);
     plan.b = x.b.transposed ? layout_of(x.b, x.n, x.k, x.batch) : layout_of(x.b, x.k, x.n, x.batch);

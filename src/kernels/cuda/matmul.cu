@@ -45,13 +45,13 @@ Factor converted(Stream& stream, Scratch& scratch, const Factor& x, int64_t rows
 }
 
 // c (+)= product + bias, where the product had to be computed in f32 and c is bf16.
-__global__ void finish_kernel(const float* product, const float* bias, bf16* c, int64_t count, int64_t m, int64_t n,
-                              int64_t row_stride, int64_t batch_stride, bool accumulate) {
+__global__ void finish_kernel(const float* product, const float* bias, int64_t bias_stride, bf16* c, int64_t count,
+                              int64_t m, int64_t n, int64_t row_stride, int64_t batch_stride, bool accumulate) {
   for (int64_t i = first_element(); i < count; i += element_stride()) {
     const int64_t j = i % n, row = i / n % m, g = i / n / m;
     bf16* to = c + g * batch_stride + row * row_stride + j;
     float sum = product[i];
-    if (bias != nullptr) sum += bias[j];
+    if (bias != nullptr) sum += bias[g * bias_stride + j];
     if (accumulate) sum += load(to);
     store(to, sum);
   }
@@ -85,7 +85,7 @@ __global__ void multiply_kernel(const __grid_constant__ ProductArgs x) {
     if (row >= x.m || column >= x.n) continue;
     const int64_t at = g * x.c.batch_stride + row * x.c.row_stride + column;
     sum *= x.alpha;
-    if (x.bias != nullptr) sum += x.bias[column];
+    if (x.bias != nullptr) sum += x.bias[g * x.bias_stride + column];
     void* c = const_cast<void*>(x.c.data);
     if (x.c.dtype == DType::kBF16) {
       bf16* to = static_cast<bf16*>(c) + at;
@@ -184,14 +184,15 @@ void multiply(Stream& stream, const ProductArgs& given) {
     args.bias = nullptr;
     args.accumulate = false;
     multiply(stream, args);
-    return launch(stream, finish_kernel, elements_grid(count), product, given.bias,
+    return launch(stream, finish_kernel, elements_grid(count), product, given.bias, given.bias_stride,
                   static_cast<bf16*>(const_cast<void*>(given.c.data)), count, given.m, given.n, given.c.row_stride,
                   given.c.batch_stride, given.accumulate);
   }
   if (args.bias != nullptr && args.c.dtype == DType::kBF16 && args.rounded_bias == nullptr) {
-    bf16* bias = scratch.take<bf16>(args.n);
-    launch(stream, convert_kernel<float, bf16>, elements_grid(args.n), args.bias, bias, args.n, int64_t{1}, args.n,
-           args.n, args.n);
+    const int64_t count = args.bias_stride > 0 ? args.batch * args.n : args.n;
+    bf16* bias = scratch.take<bf16>(count);
+    launch(stream, convert_kernel<float, bf16>, elements_grid(count), args.bias, bias, count, int64_t{1}, count, count,
+           count);
     args.rounded_bias = bias;
   }
   if (!multiply_thin(stream, args) && !multiply_by_library(stream, args)) multiply_by_hand(stream, args);
@@ -218,6 +219,7 @@ void matmul(Stream& stream, const MatmulArgs& args) {
                          .b = factor(args.b, args.a),
                          .c = factor(args.c, args.c),
                          .bias = args.bias.data<float>(),
+                         .bias_stride = args.bias_stride(),
                          .m = args.m,
                          .n = args.n,
                          .k = args.k,

@@ -13,11 +13,12 @@ struct Factor {
   bool transposed = false;
 };
 
-// c[g] (+)= alpha * a[g] b[g] + bias. c's elements begin at `c`.
+// c[g] (+)= alpha * a[g] b[g] + bias[g]. c's elements begin at `c`.
 struct ProductArgs {
   Factor a, b, c;  // c is written to
   const float* bias = nullptr;
   const bf16* rounded_bias = nullptr;  // the same in bf16, where there is one
+  int64_t bias_stride = 0;             // 0: one for all
   int64_t m = 0, n = 0, k = 0, batch = 1;
   float alpha = 1.0f;
   bool accumulate = false;

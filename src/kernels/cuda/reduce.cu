@@ -14,7 +14,7 @@ template <class T> struct Elements {
 };
 
 // The sums of columns that lie in packs: a warp has 32 packs of columns of some rows, and the block adds up its warps.
-// Row `piece` of parts [pieces,columns].
+// Row `piece` of parts [outer,pieces,columns].
 constexpr int kSumWarps = 8;
 
 template <class T>
@@ -22,6 +22,7 @@ __global__ void packed_column_sums_kernel(const T* x, float* parts, int64_t rows
   __shared__ float sums[kSumWarps][kWarp * kPack];
   const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
   const int64_t column = (int64_t{blockIdx.x} * kWarp + lane) * kPack;
+  x += int64_t{blockIdx.z} * rows * columns;
   const int64_t begin = int64_t{blockIdx.y} * piece, end = begin + piece < rows ? begin + piece : rows;
   float own[kPack] = {};
   if (column < columns) {
@@ -40,28 +41,28 @@ __global__ void packed_column_sums_kernel(const T* x, float* parts, int64_t rows
   if (at >= columns) return;
   float total = 0.0f;
   for (int w = 0; w < kSumWarps; ++w) total += sums[w][i];
-  parts[int64_t{blockIdx.y} * columns + at] = total;
+  parts[(int64_t{blockIdx.z} * gridDim.y + blockIdx.y) * columns + at] = total;
 }
 
 template <class T, class Y> void packed_column_sums(Stream& stream, const ReduceArgs& args, const SumTo<Y>& to) {
   constexpr int64_t kEnough = 528, kFewRows = 4 * kSumWarps;  // blocks; rows of one
   const int64_t across = ceil_div(args.inner, kWarp * kPack);
-  const int64_t most = std::clamp<int64_t>(kEnough / across, 1, kShortColumn);
+  const int64_t most = std::clamp<int64_t>(kEnough / (across * args.outer), 1, kShortColumn);
   const int64_t pieces = std::clamp<int64_t>(args.count / kFewRows, 1, most);
   const int64_t piece = ceil_div(args.count, pieces), made = ceil_div(args.count, piece);
   Scratch scratch(stream);
-  float* parts = scratch.take<float>(made * args.inner);
-  launch(stream, packed_column_sums_kernel<T>,
-         Grid{dim3(to_unsigned(across), to_unsigned(made)), dim3(kWarp, kSumWarps)}, args.x.data<T>(), parts,
-         args.count, args.inner, piece);
-  column_sums(stream, 1, made, args.inner, ReadColumns{parts, args.inner}, to);
+  float* parts = scratch.take<float>(args.outer * made * args.inner);
+  const Grid grid = {dim3(to_unsigned(across), to_unsigned(made), to_unsigned(args.outer)), dim3(kWarp, kSumWarps)};
+  launch(stream, packed_column_sums_kernel<T>, grid, args.x.data<T>(), parts, args.count, args.inner, piece);
+  column_sums(stream, args.outer, made, args.inner, ReadColumns{parts, args.inner}, to);
 }
 
 template <class T, class Y> void sums(Stream& stream, const ReduceArgs& args) {
   const bool mean = args.op == ReduceOp::kMean;
   const float scale = mean ? (args.count > 0 ? 1.0f / static_cast<float>(args.count) : 0.0f) : 1.0f;
   const SumTo<Y> to = {args.y.data<Y>(), args.accumulate, scale};
-  if (args.outer == 1 && args.inner % kPack == 0 && args.count > 0 && is_packed(args.x.raw())) {
+  constexpr int64_t kFewOuter = 8;
+  if (args.outer <= kFewOuter && args.inner % kPack == 0 && args.count > 0 && is_packed(args.x.raw())) {
     packed_column_sums<T>(stream, args, to);
   } else if (args.inner == 1) {
     row_sums(stream, args.outer, args.count, Elements<T>{args.x.data<T>(), args.count}, to);

@@ -57,7 +57,7 @@ template <class F, class Y> void row_sums(Stream& stream, int64_t rows, int64_t 
 
 // ---- columns: y[outer, column] from rows, the matrices one after the other ---------------------
 
-constexpr int kColumnRows = 8;         // rows of threads
+constexpr int kColumnRows = 16;        // rows of threads
 constexpr int64_t kShortColumn = 256;  // rows that are summed by one kernel
 
 // f(outer * rows + row, column)

@@ -37,7 +37,7 @@ void matmul(Stream&, const MatmulArgs& args) {
       for (int64_t j = 0; j < n; ++j) {
         const int64_t at = args.c.offset + g * args.c.batch_stride + i * args.c.row_stride + j;
         double sum = args.alpha * row[static_cast<size_t>(j)];
-        if (args.bias) sum += load(args.bias, j);
+        if (args.bias) sum += load(args.bias, g * args.bias_stride() + j);
         if (args.accumulate) sum += load(args.c.tensor, at);
         store(args.c.tensor, at, sum);
       }
