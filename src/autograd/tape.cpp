@@ -220,8 +220,8 @@ void Tape::backward(std::span<const Seed> seeds) {
   run_backward();
 }
 
-bool Tape::hand_over(const Var& x) {
-  Gradient *from = &running_->first, *to = x.gradient();
+bool Tape::hand_over(const Var& x, bool second) {
+  Gradient *from = second ? &running_->second : &running_->first, *to = x.gradient();
   if (to->whole != nullptr || to->sum || to->products != nullptr || !from->sum ||
       from->shape.count() != to->shape.count() || lies_in(from->sum, read_beside_))
     return false;

@@ -129,8 +129,9 @@ class Tape {
   // Its memory is not given to others before the pass is over.
   void hold(const Tensor& x) { held_.push_back(x.raw()); }
   void give_back(const Tensor& x) { tensors_.give_back(x.raw(), x.bytes()); }
-  // Makes the gradient of the node that runs that of x, if x has none yet: nothing is copied. False if it has.
-  bool hand_over(const Var& x);
+  // Makes the gradient of the node that runs, of its first or second output, that of x, if x has none yet: nothing is
+  // copied. False if it has.
+  bool hand_over(const Var& x, bool second = false);
   // A value that shares its gradient with a part of another's, beginning at `offset` elements.
   Var part(Tensor value, Gradient* whole, int64_t offset);
   // What comes now comes after all that is beside the rest of the pass.

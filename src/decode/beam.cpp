@@ -11,6 +11,8 @@ Beam::Beam(const SearchOptions& options, int64_t row, int64_t source_length)
     : options_(options), row_(row), longest_(longest_target(options, source_length, row)) {
   if (!options.begins.empty()) begin_ = &options.begins[static_cast<size_t>(row)];
   const auto beams = static_cast<size_t>(beams_of(options));
+  constexpr int64_t kUsual = 32;  // words of a sentence
+  nodes_.reserve(beams * static_cast<size_t>(std::min(longest_, kUsual) + 2));
   nodes_.push_back({kNone, kBegin, 0, 0.0f, 0.0, 0});
   // At first all beams would say the same: one is enough. Samples differ by their random numbers.
   live_.assign(beams, options.sample ? 0 : kNone);
@@ -44,7 +46,7 @@ void Beam::note(int64_t k, std::vector<NextWord> likeliest) {
 }
 
 void Beam::advance() {
-  const std::vector<int32_t> before = live_;
+  before_ = live_;
   ++steps_;
   std::fill(live_.begin(), live_.end(), kNone);
   if (options_.sample) {
@@ -57,7 +59,7 @@ void Beam::advance() {
   if (steps_ == longest_) {
     for (const int32_t node : live_) set_aside(node, false);
   } else if (none && ended_.empty()) {
-    for (const int32_t node : before) set_aside(node, false);  // every word was forbidden
+    for (const int32_t node : before_) set_aside(node, false);  // every word was forbidden
   }
   done_ = none || steps_ == longest_ || decided();
 }
@@ -85,9 +87,17 @@ void Beam::take_drawn() {
 }
 
 void Beam::take_best() {
-  // Of equal ones the first of the lower beam, so that the order depends on nothing else.
-  std::stable_sort(candidates_.begin(), candidates_.end(),
-                   [](const Node& a, const Node& b) { return a.total > b.total; });
+  // Of equal ones the first of the lower beam, so that the order depends on nothing else. A few are sorted where they
+  // are: stable_sort would ask for memory.
+  constexpr size_t kFew = 32;
+  const auto better = [](const Node& a, const Node& b) { return a.total > b.total; };
+  if (candidates_.size() > kFew) {
+    std::stable_sort(candidates_.begin(), candidates_.end(), better);
+  } else {
+    for (auto next = candidates_.begin(); next != candidates_.end(); ++next) {
+      std::rotate(std::upper_bound(candidates_.begin(), next, *next, better), next, next + 1);
+    }
+  }
   size_t next = 0;
   for (const Node& candidate : candidates_) {
     if (next == live_.size()) break;

@@ -74,8 +74,8 @@ class Beam {
   int64_t row_, longest_, steps_ = 0;
   const ForcedBegin* begin_ = nullptr;
   bool done_ = false;
-  std::vector<Node> nodes_, candidates_;       // a candidate's parent is a node
-  std::vector<int32_t> live_, banned_, told_;  // told: the nodes of the steps that were asked for
+  std::vector<Node> nodes_, candidates_;                // a candidate's parent is a node
+  std::vector<int32_t> live_, before_, banned_, told_;  // told: the nodes of the steps that were asked for
   std::vector<Ended> ended_;
   std::optional<Looks> looks_;
   std::vector<std::vector<NextWord>> likeliest_;  // [steps,K]

@@ -31,8 +31,13 @@ struct SearchMemory {
   };
   Arena source, steps[2];
   StepGraphs<uint64_t, Step> graphs;  // by what was done since the sources were read
+  size_t usual;                       // bytes; more is not kept
 
-  explicit SearchMemory(Device device) : source(device), steps{Arena(device), Arena(device)}, graphs(device) {}
+  explicit SearchMemory(Device device)
+      : source(device),
+        steps{Arena(device), Arena(device)},
+        graphs(device),
+        usual(device.on_host() ? size_t{64} << 20 : cuda::memory_of(device) / 16) {}
   size_t peak() const { return source.peak() + steps[0].peak() + steps[1].peak(); }
   uint64_t generation() const { return source.generation() + steps[0].generation() + steps[1].generation(); }
 };
@@ -45,8 +50,7 @@ class KeptMemory {
     if (!kept() || kept()->source.device() != device) kept() = std::make_unique<SearchMemory>(device);
   }
   ~KeptMemory() {
-    const size_t most = kept()->source.device().on_host() ? size_t{64} << 20 : size_t{2} << 30;
-    if (kept()->peak() > most) kept().reset();
+    if (kept()->peak() > kept()->usual) kept().reset();
   }
   KeptMemory(const KeptMemory&) = delete;
   KeptMemory& operator=(const KeptMemory&) = delete;
@@ -138,6 +142,7 @@ class BatchSearch {
 
   // Where beams go on from. None where all stay, but for steps that are recorded: those do not ask.
   Tensor moved_rows() {
+    if (beams_ == 1) return {};
     bool moved = records_ && beams_ > 1;
     const Tensor rows = table([&](int64_t k, int64_t b) {
       const int64_t from = at(b).from(k);

@@ -10,6 +10,21 @@ ScoreShape shape_of(const Tensor& scores) { return {scores.dim(0), scores.dim(1)
 
 }  // namespace
 
+LayerNormArgs norm_of_sum(const KernelTable& table, Stream& stream, LayerNormArgs args) {
+  if (!args.more) return args;
+  table.dropout(stream, {.x = args.more, .y = args.sum, .base = args.x, .rate = args.rate, .random = args.random});
+  args.x = args.sum;
+  args.more = {};
+  return args;
+}
+
+void drop_grad_of_sum(const KernelTable& table, Stream& stream, const LayerNormGradArgs& args) {
+  if (!args.dmore) return;
+  table.dropout(
+      stream,
+      {.x = args.dx, .y = args.dmore, .rate = args.rate, .random = args.random, .accumulate = args.accumulate_more});
+}
+
 void additive_attention_by_parts(const KernelTable& table, Stream& stream, const AdditiveAttentionArgs& args) {
   const ScoreShape shape = shape_of(args.weights);
   const Tensor score = empty_like(args.weights);

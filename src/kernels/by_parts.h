@@ -15,6 +15,10 @@ inline void clear_unless(bool accumulate, std::initializer_list<Tensor> gradient
   }
 }
 
+// The layer norm of a sum that is computed here, and what is left to do after its gradient.
+LayerNormArgs norm_of_sum(const KernelTable& table, Stream& stream, LayerNormArgs args);
+void drop_grad_of_sum(const KernelTable& table, Stream& stream, const LayerNormGradArgs& args);
+
 void additive_attention_by_parts(const KernelTable& table, Stream& stream, const AdditiveAttentionArgs& args);
 void additive_attention_grad_by_parts(const KernelTable& table, Stream& stream, const AdditiveAttentionGradArgs& args);
 

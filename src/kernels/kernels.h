@@ -175,14 +175,23 @@ struct DropoutArgs {
 
 // ---- normalisation -----------------------------------------------------------------------------
 
-// y = (x - mean) * rstd * gamma + beta over rows of the last axis; x [N,D], mean and rstd [N].
+// y = (x - mean) * rstd * gamma + beta over rows of the last axis; x [N,D], mean and rstd [N]. With `more`, which is
+// like x, that of `sum` = x + what `dropout` leaves of more, without a period. Its gradient is of the sum, in x's
+// place, and the dropout of all that is in dx goes to dmore.
 struct LayerNormArgs {
   Tensor x, gamma, beta, y, mean, rstd;
   float epsilon = 1e-5f;
+  Tensor more, sum;
+  float rate = 0.0f;
+  RandomSite random;
 };
 struct LayerNormGradArgs {
   Tensor x, gamma, mean, rstd, dy, dx, dgamma, dbeta;
   bool accumulate = true;  // into dx; the parameters' are always added to
+  Tensor dmore;            // only with dx
+  bool accumulate_more = true;
+  float rate = 0.0f;
+  RandomSite random;
 };
 
 // y = x / max(|x|, epsilon) over rows of the last axis; x [N,D], scale [N] = 1 / max(|x|, epsilon),

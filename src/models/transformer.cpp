@@ -1,6 +1,9 @@
 // Vaswani et al. 2017, "Attention is all you need". Each part (attention, feed-forward) has a residual
 // around it, with its layer norm before it (pre) or after the sum (post, as in the paper).
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 #include "models/architectures.h"
 #include "models/recurrent_parts.h"
@@ -10,12 +13,12 @@ namespace fovea {
 namespace {
 
 // PE(pos, 2i) = sin(pos / 10000^{2i/d}), PE(pos, 2i+1) = cos(...)  (section 3.5), [T,D]
-Tensor sinusoids(int64_t first, int64_t count, int64_t depth, Device device, DType dtype) {
+Tensor sinusoids(int64_t count, int64_t depth, Device device, DType dtype) {
   std::vector<float> x(static_cast<size_t>(count * depth));
   for (int64_t i = 0; i < depth; i += 2) {
     const double share = static_cast<double>(i) / static_cast<double>(depth), slow = std::pow(10000.0, share);
     for (int64_t t = 0; t < count; ++t) {
-      const double angle = static_cast<double>(first + t) / slow;
+      const double angle = static_cast<double>(t) / slow;
       float* cell = &x[static_cast<size_t>(t * depth + i)];
       cell[0] = static_cast<float>(std::sin(angle));
       if (i + 1 < depth) cell[1] = static_cast<float>(std::cos(angle));
@@ -23,6 +26,26 @@ Tensor sinusoids(int64_t first, int64_t count, int64_t depth, Device device, DTy
   }
   return cast(Var(from_host(x, {count, depth}, device)), dtype).value();
 }
+
+// Rows of them, made once and kept as long as this lives: steps that are recorded read them where they are.
+class Sinusoids {
+ public:
+  Tensor operator()(int64_t first, int64_t count, int64_t depth, Device device, DType dtype) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Tensor>& made = tables_[dtype];
+    if (made.empty() || made.back().dim(0) < first + count) {
+      const ArenaScope heap(nullptr);
+      const int64_t rows = std::max<int64_t>(first + count, made.empty() ? kFirst : 2 * made.back().dim(0));
+      made.push_back(sinusoids(rows, depth, device, dtype));
+    }
+    return made.back().slice(first, first + count);
+  }
+
+ private:
+  static constexpr int64_t kFirst = 64;
+  mutable std::mutex mutex_;
+  mutable std::map<DType, std::vector<Tensor>> tables_;
+};
 
 class Words {
  public:
@@ -37,7 +60,7 @@ class Words {
     Var x = words_(ids, std::sqrt(static_cast<float>(config_.embedding)));
     const int64_t count = ids.dim(0);
     if (config_.positions == "sinusoidal") {
-      x = add_rows(x, sinusoids(position, count, config_.embedding, x.device(), x.dtype()));
+      x = add_rows(x, sinusoids_(position, count, config_.embedding, x.device(), x.dtype()));
     } else if (positions_ != nullptr) {
       check(position + count <= config_.longest, "model.longest: expected at most {} tokens, got {}", config_.longest,
             position + count);
@@ -58,6 +81,7 @@ class Words {
   ModelConfig config_;
   Embedding words_;
   const Parameter* positions_ = nullptr;
+  Sinusoids sinusoids_;
 };
 
 class FeedForward {
@@ -78,6 +102,14 @@ class FeedForward {
   float rate_;
 };
 
+// What goes from part to part: x, and what is still to be added to it, which the next norm does on its way.
+struct Flow {
+  Var x, more;
+};
+Residual normed(const LayerNorm& norm, const Flow& flow, float rate) {
+  return flow.more ? norm(flow.x, flow.more, rate) : Residual{flow.x, norm(flow.x)};
+}
+
 // A part with its residual and norm: x + f(norm(x)), or norm(x + f(x)).
 class Around {
  public:
@@ -85,9 +117,10 @@ class Around {
       : norm_(parameters, name + ".norm", c.embedding),
         before_(c.norm == "pre"),
         rate_(static_cast<float>(c.dropout)) {}
-  template <class Part> Var operator()(const Var& x, Part&& part) const {
-    const Var y = add_dropout(x, part(before_ ? norm_(x) : x), rate_);
-    return before_ ? y : norm_(y);
+  template <class Part> Flow operator()(const Flow& flow, Part&& part) const {
+    if (!before_) return {norm_(flow.x, part(flow.x), rate_).normed, {}};
+    const auto [sum, seen] = normed(norm_, flow, rate_);
+    return {sum, part(seen)};
   }
 
  private:
@@ -150,7 +183,7 @@ class Transformer final : public Model {
                std::span<const WeightEdit> edits) const override {
     Forced result;
     const Var encoded = encode(source, keep_weights ? &result.weights : nullptr, edits);
-    Var x = target_(target, 0);
+    Flow x = {target_(target, 0), {}};
     for (size_t i = 0; i < decoder_.size(); ++i) {
       const DecoderLayer& layer = decoder_[i];
       const LayerEdits layer_edits(edits, i);
@@ -187,7 +220,7 @@ class Transformer final : public Model {
   }
 
   Var encode(const Source& source, std::vector<TakenWeights>* weights, std::span<const WeightEdit> edits) const {
-    Var x = source_(source.ids, 0);
+    Flow x = {source_(source.ids, 0), {}};
     for (size_t i = 0; i < encoder_.size(); ++i) {
       const EncoderLayer& layer = encoder_[i];
       const LayerEdits layer_edits(edits, i);
@@ -202,9 +235,13 @@ class Transformer final : public Model {
       });
       x = layer.around_forward(x, layer.forward);
     }
-    return config_.norm == "pre" ? encoder_norm_(x) : x;
+    return end(encoder_norm_, x);
   }
-  Var words(const Var& x) const { return out_(config_.norm == "pre" ? decoder_norm_(x) : x); }
+  // What comes after the last part.
+  Var end(const LayerNorm& norm, const Flow& x) const {
+    return config_.norm == "pre" ? normed(norm, x, static_cast<float>(config_.dropout)).normed : x.x;
+  }
+  Var words(const Flow& x) const { return out_(end(decoder_norm_, x)); }
 
   ModelConfig config_;
   Words source_, target_;
@@ -232,7 +269,7 @@ class TransformerDecoder final : public Decoder {
     const int64_t beams = words.dim(0), batch = words.dim(1), rows = beams * batch;
     check(step_ < options_.longest, "decode: expected at most {} steps, got one more", options_.longest);
     weights_ = step_ == 0 ? encoder_weights_ : std::vector<TakenWeights>();
-    Var x = model_.target_(words.reshape({1, rows}), step_);  // [1,K*B,D]
+    Flow x = {model_.target_(words.reshape({1, rows}), step_), {}};  // [1,K*B,D]
     for (size_t i = 0; i < layers_.size(); ++i) {
       const DecoderLayer& layer = model_.decoder_[i];
       Cache& cache = layers_[i];
@@ -291,7 +328,8 @@ class TransformerDecoder final : public Decoder {
       if (cache) copy(cache, grown.slice(0, step_));
       cache = grown;
     }
-    copy(now, cache.slice(step_, step_ + 1));
+    const Device d = now.device();
+    kernels(d).affine(stream(d), {.x = now, .y = cache.slice(step_, step_ + 1)});
   }
   // Rows of every step picked anew, i32 of K*B, into a spare cache that then takes the place.
   void pick(const Tensor& rows) {

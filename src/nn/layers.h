@@ -60,6 +60,9 @@ class LayerNorm {
  public:
   LayerNorm(Parameters& parameters, const std::string& name, int64_t depth, float epsilon = 1e-5f);
   Var operator()(const Var& x) const { return layer_norm(x, *gamma_, *beta_, epsilon_); }
+  Residual operator()(const Var& x, const Var& more, float rate) const {
+    return layer_norm(x, more, rate, *gamma_, *beta_, epsilon_);
+  }
 
  private:
   const Parameter *gamma_, *beta_;  // [D]

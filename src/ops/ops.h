@@ -87,9 +87,14 @@ Var embedding(const Var& table, const Tensor& ids, float scale, DType elements);
 // ---- regularisation and normalisation ----
 // Drops only while a tape in training records. `across_steps` repeats one mask over the first axis.
 Var dropout(const Var& x, float rate, bool across_steps = false);
-Var add_dropout(const Var& base, const Var& x, float rate);  // base + dropout(x), for residuals
-Var relu_dropout(const Var& x, float rate);                  // dropout(relu(x))
+Var relu_dropout(const Var& x, float rate);  // dropout(relu(x))
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon = 1e-5f);
+// A residual: x + dropout(more), and its layer norm.
+struct Residual {
+  Var sum, normed;
+};
+Residual layer_norm(const Var& x, const Var& more, float rate, const Var& gamma, const Var& beta,
+                    float epsilon = 1e-5f);
 Var normalize(const Var& x, float epsilon = 1e-8f);  // rows of length 1, for cosine scores
 
 // ---- softmax and losses ----

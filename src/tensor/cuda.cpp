@@ -93,9 +93,10 @@ class Recorder {
   cudaStream_t trunk() const { return trunk_; }
   cudaStream_t stream() const { return on_branch_ ? branch_ : trunk_; }
   bool on_branch() const { return on_branch_; }
+  bool has_branched() const { return has_branched_; }
   void begin_branch() {
     follow(trunk_, branch_);
-    on_branch_ = branches_ = true;
+    on_branch_ = branches_ = has_branched_ = true;
   }
   void end_branch() { on_branch_ = false; }
   void join_branches() {
@@ -114,7 +115,7 @@ class Recorder {
 
   cudaStream_t trunk_ = nullptr, branch_ = nullptr;
   cudaEvent_t event_ = nullptr;
-  bool on_branch_ = false, branches_ = false;
+  bool on_branch_ = false, branches_ = false, has_branched_ = false;
 };
 thread_local Recorder* recorder = nullptr;
 Recorder* recorder_of(Device device) { return recorder != nullptr && recorder->device == device ? recorder : nullptr; }
@@ -173,6 +174,13 @@ void use(Device device) {
 void* stream(Device device) { return queue(device); }
 
 void synchronize(Device device) { require(cudaStreamSynchronize(card(device).stream), "the work of the card"); }
+
+size_t memory_of(Device device) {
+  card(device);
+  size_t left = 0, all = 0;
+  require(cudaMemGetInfo(&left, &all), "asking for memory");
+  return all;
+}
 
 std::byte* allocate(Device device, size_t bytes) {
   card(device);
@@ -257,7 +265,8 @@ Graph::Graph(Device device, const std::function<void()>& work) : device_(device)
     recorder = nullptr;
     require(cudaStreamEndCapture(recording.trunk(), &recorded), "recording a graph");
     cudaGraphExec_t made = nullptr;
-    require(cudaGraphInstantiate(&made, recorded, cudaGraphInstantiateFlagUseNodePriority), "making a graph");
+    const unsigned flags = recording.has_branched() ? cudaGraphInstantiateFlagUseNodePriority : 0;
+    require(cudaGraphInstantiate(&made, recorded, flags), "making a graph");
     graph_ = made;
   } catch (...) {
     let_go();

@@ -66,8 +66,9 @@ TEST_F(Cuda, AdditiveScores) {
 }
 
 // One query, in groups of lanes of every size.
-const Sizes kOneQuery[] = {
-    {3, 2, 1, 150, 4}, {2, 2, 1, 33, 32}, {2, 1, 1, 100, 64}, {2, 1, 1, 5, 128}, {2, 1, 1, 700, 120}};
+const Sizes kOneQuery[] = {{3, 2, 1, 150, 4}, {2, 2, 1, 33, 32},   {2, 1, 1, 100, 64},
+                           {2, 1, 1, 5, 128}, {2, 1, 1, 700, 120}, {3, 3, 1, 64, 64},
+                           {3, 1, 1, 1, 64},  {5, 2, 1, 65, 64},   {3, 1, 1, 40, 16}};
 
 struct DotForm {
   std::string mask = "none";
@@ -135,6 +136,8 @@ TEST_F(Cuda, DotAttentionOfOneQuery) {
         const DotForm form{
             .mask = mask, .extra = extra, .dropout = mask == "all" ? 0.3f : 0.0f, .weights = mask != "none"};
         expect_right(name_of(z, form), 256, 6, [&](Maker& make) { return attend(make, z, form); });
+        const DotForm plain{.mask = mask, .extra = extra, .weights = false};
+        expect_right(name_of(z, plain), 256, 6, [&](Maker& make) { return attend(make, z, plain); });
       }
     }
   }

@@ -200,10 +200,6 @@ void add_data(std::vector<Case>& list) {
                     [=](auto& x, auto&) -> std::vector<Var> { return {dropout(x[0], 0.3f, across)}; }});
   }
   for (const int64_t width : {29, 32}) {
-    list.push_back({fmt::format("add_dropout_{}", width),
-                    {"dropout"},
-                    {{{3, 5, width}}, {{3, 5, width}}},
-                    [](auto& x, auto&) -> std::vector<Var> { return {add_dropout(x[0], x[1], 0.3f)}; }});
     list.push_back(
         {fmt::format("relu_dropout_{}", width), {"dropout"}, {{{3, 5, width}}}, [](auto& x, auto&) -> std::vector<Var> {
            return {relu_dropout(affine(x[0], 3.0f), 0.3f)};
@@ -218,6 +214,25 @@ void add_norms(std::vector<Case>& list) {
                     {{{4, 3, depth}}, parameter({depth}), parameter({depth})},
                     [](auto& x, auto&) -> std::vector<Var> { return {layer_norm(x[0], x[1], x[2], 1e-3f)}; },
                     {256, 6}});
+    // The sum, its norm, or both are used; of rows that lie in packs of eight, too.
+    for (const int64_t wide : {depth, 8 * depth}) {
+      for (const int used : {1, 2, 3}) {
+        const float rate = used == 2 ? 0.0f : 0.3f;
+        std::vector<std::string> kernels = {"layer_norm"};
+        if (used != 1) kernels.push_back("layer_norm_grad");
+        list.push_back({fmt::format("layer_norm_of_sum_{}_{}", wide, used),
+                        kernels,
+                        {{{4, 3, wide}}, {{4, 3, wide}}, parameter({wide}), parameter({wide})},
+                        [=](auto& x, auto&) -> std::vector<Var> {
+                          const Residual r =
+                              layer_norm(affine(x[0], 2.0f), affine(x[1], 3.0f), rate, x[2], x[3], 1e-3f);
+                          if (used == 1) return {affine(r.sum, 1.5f)};
+                          if (used == 2) return {r.normed};
+                          return {r.normed * r.sum, r.sum};
+                        },
+                        {1024, 6}});
+      }
+    }
     list.push_back({fmt::format("normalize_{}", depth),
                     {"normalize", "normalize_grad"},
                     {{{4, 3, depth}, 0.2, 1.0}},

@@ -16,8 +16,8 @@ struct Weight {
   Var var() const { return {value, &gradient}; }
 };
 
-// Layers with many rows and a loop of steps with few, which both use the same weights; a table that is used as words and
-// as the last layer.
+// Layers with many rows and a loop of steps with few, which both use the same weights; a table that is used as words
+// and as the last layer.
 class Pass {
  public:
   Pass() : tape_(Device::cuda()), graphs_(Device::cuda()) {}

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/by_parts.h"
+#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/sums.h"
 
@@ -11,7 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-void layer_norm(const LayerNormArgs& args) {
+void layer_norm(const LayerNormArgs& given) {
+  const LayerNormArgs args = norm_of_sum(cpu_kernels(), stream(Device::cpu()), given);
   const int64_t rows = args.mean.size(), width = args.gamma.size();
   const float *gamma = args.gamma.data<float>(), *beta = args.beta.data<float>();
   with_type_of(args.x, [&]<class T>(T) {
@@ -100,6 +102,7 @@ void layer_norm_grad(const LayerNormGradArgs& args) {
   };
   add_pieces(args.dgamma, 0);
   add_pieces(args.dbeta, width);
+  drop_grad_of_sum(cpu_kernels(), stream(Device::cpu()), args);
 }
 
 void normalize(const NormalizeArgs& args) {

@@ -39,31 +39,61 @@ __global__ void choose_kernel(const T* weights, T* chosen, int64_t rows, int64_t
   }
 }
 
-// A block a row: k times the best of what comes after the last one found, in the order of values and, among equal
-// ones, of places.
+// Whether a comes before b, which may be nothing.
+__device__ bool comes_before(Best a, Best b) {
+  return b.index < 0 || a.value > b.value || (a.value == b.value && a.index < b.index);
+}
+
+// Calls body with each of the thread's elements of a row that comes after `last`, in the order of values and, among
+// equal ones, of places.
+template <int kCount, class T, class Body>
+__device__ void each_after(const T* x, int64_t width, Best last, Body&& body) {
+  for (int64_t first = kCount * threadIdx.x; first < width; first += kCount * kBlock) {
+    const Pack<T, kCount> pack = load_pack<kCount>(x + first);
+#pragma unroll
+    for (int c = 0; c < kCount; ++c) {
+      const Best own = {load(pack.x + c), static_cast<int32_t>(first + c)};
+      if (own.value < last.value || (own.value == last.value && own.index > last.index)) body(own);
+    }
+  }
+}
+
+// A block a row. Each thread keeps its first few; the first of all of them is taken k times, and the thread that had
+// it goes on to its next. One that has given away all it kept looks again.
 template <int kCount, class T>
 __global__ void top_k_kernel(const T* x, T* values, int32_t* index, int64_t width, int64_t k) {
+  constexpr int kKept = 4;
   const int64_t row = blockIdx.x;
   x += row * width;
-  Best last = {kInfinity, -1};
-  for (int64_t n = 0; n < k; ++n) {
-    Best best = {-kInfinity, -1};
-    for (int64_t first = kCount * threadIdx.x; first < width; first += kCount * kBlock) {
-      const Pack<T, kCount> pack = load_pack<kCount>(x + first);
+  Best kept[kKept];
 #pragma unroll
-      for (int c = 0; c < kCount; ++c) {
-        const float value = load(pack.x + c);
-        const auto i = static_cast<int32_t>(first + c);
-        if (value < last.value || (value == last.value && i > last.index)) best = Better()(best, {value, i});
-      }
+  for (Best& each : kept) each = {-kInfinity, -1};
+  each_after<kCount>(x, width, {kInfinity, -1}, [&](Best next) {
+    if (!comes_before(next, kept[kKept - 1])) return;
+#pragma unroll
+    for (Best& each : kept) {
+      if (!comes_before(next, each)) continue;
+      const Best later = each;
+      each = next;
+      next = later;
+      if (next.index < 0) break;
     }
-    best = Team<kBlock>::all(best, Better());
+  });
+  const bool may_have_more = kept[kKept - 1].index >= 0;
+  for (int64_t n = 0; n < k; ++n) {
+    const Best best = Team<kBlock>::all(kept[0], Better());
     if (threadIdx.x == 0) {
       store(values + row * k + n, best.index < 0 ? -kInfinity : best.value);
       index[row * k + n] = best.index;
     }
-    if (best.index < 0) best = {-kInfinity, INT32_MAX};  // nothing is left
-    last = best;
+    if (best.index < 0 || best.index != kept[0].index) continue;
+#pragma unroll
+    for (int i = 0; i + 1 < kKept; ++i) kept[i] = kept[i + 1];
+    kept[kKept - 1] = {-kInfinity, -1};
+    if (kept[0].index >= 0 || !may_have_more) continue;
+    each_after<kCount>(x, width, best, [&](Best next) {
+      if (comes_before(next, kept[0])) kept[0] = next;
+    });
   }
 }
 

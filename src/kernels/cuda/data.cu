@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/cuda/dropout.h"
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/sums.h"
 #include "kernels/rotary.h"
@@ -97,69 +98,109 @@ __global__ void embedding_kernel(const Picked x, const T* table, const int32_t* 
   }
 }
 
-constexpr int kScan = 128;  // threads, and ids looked at together
+constexpr int kScan = 256;              // threads
+constexpr int kWindow = kScan * kWarp;  // ids looked at together
 
-// Which of kScan ids are `id`, a bit each. All threads of the block must call.
-struct Matches {
-  unsigned words[kScan / kWarp];
-};
-__device__ Matches matches(const int32_t* ids, int64_t begin, int64_t count, int32_t id) {
-  __shared__ unsigned words[kScan / kWarp];
-  const int64_t i = begin + threadIdx.x;
-  const unsigned word = __ballot_sync(0xFFFFFFFFu, i < count && ids[i] == id);
-  __syncthreads();  // the last ones have been read
-  if (threadIdx.x % kWarp == 0) words[threadIdx.x / kWarp] = word;
+// Where among the ids of a window `id` is, in order. All threads of the block must call; returns how many there are.
+__device__ int find_places(const int32_t* ids, int64_t begin, int64_t count, int32_t id, uint16_t* places) {
+  __shared__ int before[kScan / kWarp + 1];
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
+  unsigned own = 0;           // of 32 ids that follow those of the thread before
+  constexpr int kAtOnce = 8;  // reads
+  for (int first = 0; first < kWarp; first += kAtOnce) {
+    const int64_t i = begin + (warp * kWarp + first) * kWarp + lane;
+    bool is[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) is[k] = i + k * kWarp < count && ids[i + k * kWarp] == id;
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const unsigned found = __ballot_sync(0xFFFFFFFFu, is[k]);
+      if (lane == first + k) own = found;
+    }
+  }
+  int at = __popc(own);
+  for (int other = 1; other < kWarp; other *= 2) {
+    const int lower = __shfl_up_sync(0xFFFFFFFFu, at, other);
+    if (lane >= other) at += lower;
+  }
+  __syncthreads();  // what was read the last time has been read
+  if (lane == kWarp - 1) before[warp + 1] = at;
   __syncthreads();
-  Matches found;
-  for (int w = 0; w < kScan / kWarp; ++w) found.words[w] = words[w];
-  return found;
+  if (threadIdx.x == 0) {
+    before[0] = 0;
+    for (int w = 0; w < kScan / kWarp; ++w) before[w + 1] += before[w];
+  }
+  __syncthreads();
+  at += before[warp] - __popc(own);
+  for (; own != 0; own &= own - 1) {
+    places[at++] = static_cast<uint16_t>(threadIdx.x * kWarp + __ffs(static_cast<int>(own)) - 1);
+  }
+  __syncthreads();
+  return before[kScan / kWarp];
 }
 
 // A block for each row of the table, or, when the ids are fewer, for each id that is the first of its kind: it
-// finds the rows of dy that were read from there and adds them in their order.
-template <class T, class D>
+// finds the rows of dy that were read from there, shares them out to groups of threads in their order and adds up
+// what these found, in theirs. A thread has kCount columns.
+template <int kCount, class T, class D>
 __global__ void embedding_grad_kernel(const int32_t* ids, const T* dy, D* dtable, int64_t count, int64_t width,
                                       float scale, bool by_table) {
-  const int64_t own = blockIdx.x;
+  __shared__ uint16_t places[kWindow];
+  __shared__ float parts[kScan][kCount];
+  __shared__ unsigned seen[kScan / kWarp];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int64_t own = blockIdx.x, begin = by_table ? 0 : own;
   const int32_t id = by_table ? static_cast<int32_t>(own) : ids[own];
-  for (int64_t begin = 0; !by_table && begin < own; begin += kScan) {
-    const Matches before = matches(ids, begin, own, id);
-    unsigned any = 0;
-    for (const unsigned word : before.words) any |= word;
-    if (any != 0) return;
+  bool any = false;
+#pragma unroll 8
+  for (int64_t i = thread; i < begin; i += kScan) any = any || ids[i] == id;
+  const unsigned word = __ballot_sync(0xFFFFFFFFu, any);
+  if (thread % kWarp == 0) seen[thread / kWarp] = word;
+  __syncthreads();
+  for (const unsigned each : seen) {
+    if (each != 0) return;
   }
-  for (int64_t begin = by_table ? 0 : own / kScan * kScan; begin < count; begin += kScan) {
-    const Matches found = matches(ids, begin, count, id);
-    unsigned any = 0;
-    for (const unsigned word : found.words) any |= word;
-    if (any == 0) continue;
-    for (int64_t column = threadIdx.x; column < width; column += kScan) {
-      float sum = 0.0f;
-      for (int w = 0; w < kScan / kWarp; ++w) {
-        for (unsigned left = found.words[w]; left != 0; left &= left - 1) {
-          const int64_t row = begin + w * kWarp + __ffs(static_cast<int>(left)) - 1;
-          sum += load(dy + row * width + column);
+  const int64_t packs = width / kCount;
+  const int groups = packs < kScan ? static_cast<int>(kScan / packs) : 1;
+  const int group = packs < kScan ? static_cast<int>(thread / packs) : 0;
+  const int64_t first = packs < kScan ? thread % packs : thread;
+  for (int64_t window = begin; window < count; window += kWindow) {
+    const int found = find_places(ids, window, count, id, places);
+    if (found == 0) continue;
+    const int each = (found + groups - 1) / groups, last = (group + 1) * each;
+    const int end = last < found ? last : found;
+    for (int64_t pack = first; pack - first < packs; pack += kScan) {  // all threads go through it together
+      const bool takes_part = group < groups && pack < packs;
+      float sums[kCount] = {};
+#pragma unroll 4
+      for (int i = group * each; takes_part && i < end; ++i) {
+        const Pack<T, kCount> row = load_pack<kCount>(dy + (window + places[i]) * width + pack * kCount);
+#pragma unroll
+        for (int k = 0; k < kCount; ++k) sums[k] += load(row.x + k);
+      }
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) parts[thread][k] = sums[k];
+      __syncthreads();
+      if (group == 0 && takes_part) {
+        for (int k = 0; k < kCount; ++k) {
+          float sum = sums[k];
+          for (int g = 1; g < groups; ++g) sum += parts[g * packs + pack][k];
+          add(dtable + id * width + pack * kCount + k, scale * sum);
         }
       }
-      add(dtable + id * width + column, scale * sum);
+      __syncthreads();
     }
   }
 }
 
 // ---- dropout -----------------------------------------------------------------------------------
 
-struct Dropping {
-  uint32_t threshold;  // 0: nothing is drawn
-  float kept;
-  explicit Dropping(const DropoutArgs& args)
-      : threshold(args.random.step ? drop_threshold(args.rate) : 0), kept(1.0f / (1.0f - args.rate)) {}
-};
-
 // y = base + what is kept of x; base may be y, or null for nothing, and gate null for no gate.
 // Four elements a thread: they share a block of random words where the period does not cut them apart.
 template <class T>
 __global__ void dropout_kernel(const T* x, const T* gate, const T* base, T* y, int64_t count, int64_t period,
-                               Dropping dropping, RandomSource random) {
+                               Dropping dropping) {
+  const RandomSource& random = dropping.random;
   const uint64_t stream = random.stream();
   for (int64_t first = 4 * first_element(); first < count; first += 4 * element_stride()) {
     const int64_t place = first % period;
@@ -170,7 +211,7 @@ __global__ void dropout_kernel(const T* x, const T* gate, const T* base, T* y, i
       const int64_t i = first + k;
       const uint32_t word =
           together ? bits.word[k] : random_word(random.seed, stream, static_cast<uint64_t>(i % period));
-      const bool passes = word >= dropping.threshold && (gate == nullptr || load(gate + i) > 0.0f);
+      const bool passes = dropping.keeps(word) && (gate == nullptr || load(gate + i) > 0.0f);
       const float value = passes ? load(x + i) * dropping.kept : 0.0f;
       store(y + i, base != nullptr ? load(base + i) + value : value);
     }
@@ -180,24 +221,19 @@ __global__ void dropout_kernel(const T* x, const T* gate, const T* base, T* y, i
 // The same where packs are never cut apart: the period and the count are multiples of their size.
 template <class T>
 __global__ void packed_dropout_kernel(const T* x, const T* gate, const T* base, T* y, int64_t count, int64_t period,
-                                      Dropping dropping, RandomSource random) {
-  const uint64_t stream = random.stream();
+                                      Dropping dropping) {
   for (int64_t i = kPack * first_element(); i < count; i += kPack * element_stride()) {
-    const auto place = static_cast<uint64_t>(period == count ? i : i % period) / 4;
-    RandomBits bits[2] = {};
-    if (dropping.threshold > 0) {
-      bits[0] = philox(random.seed, stream, place);
-      bits[1] = philox(random.seed, stream, place + 1);
-    }
     const Pack<T> from = load_pack(x + i);
     Pack<T> to = {};
     if (base != nullptr) to = load_pack(base + i);
     Pack<T> gates = from;
     if (gate != nullptr && gate != x) gates = load_pack(gate + i);
+    float factors[kPack];
+    dropping.find(factors, period == count ? i : i % period);
+#pragma unroll
     for (int k = 0; k < kPack; ++k) {
-      const bool passes =
-          bits[k / 4].word[k % 4] >= dropping.threshold && (gate == nullptr || load(gates.x + k) > 0.0f);
-      const float value = passes ? load(from.x + k) * dropping.kept : 0.0f;
+      const bool passes = gate == nullptr || load(gates.x + k) > 0.0f;
+      const float value = passes ? kept_of(load(from.x + k), factors[k]) : 0.0f;
       store(to.x + k, base != nullptr ? load(to.x + k) + value : value);
     }
     store_pack(y + i, to);
@@ -254,8 +290,10 @@ void embedding_grad(Stream& stream, const EmbeddingGradArgs& args) {
   const Grid grid = {dim3(to_unsigned(by_table ? rows : count)), dim3(kScan)};
   with_type_of(args.dy, [&]<class T>(T) {
     with_type_of(args.dtable, [&]<class D>(D) {
-      launch(stream, embedding_grad_kernel<T, D>, grid, args.ids.data<int32_t>(), args.dy.data<T>(),
-             args.dtable.data<D>(), count, width, args.scale, by_table);
+      with_pack(width, {args.dy.raw()}, [&](auto pack) {
+        launch(stream, embedding_grad_kernel<decltype(pack)::value, T, D>, grid, args.ids.data<int32_t>(),
+               args.dy.data<T>(), args.dtable.data<D>(), count, width, args.scale, by_table);
+      });
     });
   });
 }
@@ -268,7 +306,7 @@ void dropout(Stream& stream, const DropoutArgs& args) {
       constexpr bool kPacked = decltype(pack)::value == kPack;
       launch(stream, kPacked ? packed_dropout_kernel<T> : dropout_kernel<T>,
              elements_grid(ceil_div(count, kPacked ? kPack : 4)), args.x.data<T>(), args.gate.data<T>(), base,
-             args.y.data<T>(), count, period, Dropping(args), RandomSource(args.random));
+             args.y.data<T>(), count, period, Dropping(args.rate, args.random));
     });
   });
 }

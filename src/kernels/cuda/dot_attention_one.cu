@@ -1,5 +1,6 @@
 // Scaled dot-product attention of one query, as decoding asks it step by step: what counts is that every key and value
-// is read once, 16 bytes at a time and many at once. A block has one head; the lanes of a group share a key's columns.
+// is read once, 16 bytes at a time and many at once. A block has one head, or a warp where keys are few; the lanes of a
+// group share a key's columns.
 #include "kernels/cuda/dot_attention.h"
 #include "kernels/cuda/dot_attention_ways.h"
 
@@ -133,6 +134,97 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+constexpr int64_t kFewKeys = 64;
+constexpr int kRoundOfWarp = 8;  // keys a group of a warp reads, with their values, before it uses the first
+
+// The lane's columns as they were read, four registers, and element i of them.
+struct alignas(16) Raw {
+  uint32_t words[4];
+  template <class T> __device__ float at(int i) const {
+    uint32_t word = words[i / (kColumns<T> / 4)];
+    if constexpr (sizeof(T) == 2) word = i % 2 == 0 ? word << 16 : word & 0xFFFF0000u;
+    float x;
+    memcpy(&x, &word, sizeof x);
+    return x;
+  }
+};
+
+// A warp has a head: nobody waits for others. What was found so far is scaled down whenever a larger score comes.
+// Offsets fit into 32 bits (see attend_one).
+template <int kGroup, class T>
+__global__ void __launch_bounds__(kThreads)
+    attend_few_kernel(const __grid_constant__ DotAttention<T> x, T* out, float* lse) {
+  constexpr int kGroups = kWarp / kGroup;
+  const auto rows = static_cast<uint32_t>(x.batch * x.heads), heads = static_cast<uint32_t>(x.heads);
+  const auto row = static_cast<uint32_t>(team_row());
+  if (row >= rows) return;
+  const uint32_t b = row / heads, h = row % heads;
+  const int lane = static_cast<int>(threadIdx.x), group = lane / kGroup, column = lane % kGroup * kColumns<T>;
+  const auto key_width = static_cast<uint32_t>(x.key_width), value_width = static_cast<uint32_t>(x.value_width);
+  const int end = static_cast<int>(x.mask.end(b, 0));
+  const auto read = [&](const T* from, uint32_t width, int s, bool inside) {
+    const uint32_t at = (static_cast<uint32_t>(s) * rows + row) * width + static_cast<uint32_t>(column);
+    if (inside && static_cast<uint32_t>(column) < width) return *reinterpret_cast<const Raw*>(from + at);
+    return Raw{};
+  };
+  const Raw query = read(x.query, key_width, 0, true);
+  float largest = -kInfinity, total = 0.0f, sums[kColumns<T>] = {};
+  for (int begin = 0; begin < end; begin += kRoundOfWarp * kGroups) {
+    Raw key[kRoundOfWarp], value[kRoundOfWarp];
+#pragma unroll
+    for (int i = 0; i < kRoundOfWarp; ++i) {
+      const int s = begin + i * kGroups + group;
+      key[i] = read(x.keys, key_width, s, s < end);
+    }
+#pragma unroll
+    for (int i = 0; i < kRoundOfWarp; ++i) {
+      const int s = begin + i * kGroups + group;
+      value[i] = read(x.values, value_width, s, s < end);
+    }
+    float scores[kRoundOfWarp], most = largest;
+#pragma unroll
+    for (int i = 0; i < kRoundOfWarp; ++i) {
+      const int s = begin + i * kGroups + group;
+      float product = 0.0f;
+#pragma unroll
+      for (int c = 0; c < kColumns<T>; ++c) product += query.template at<T>(c) * key[i].template at<T>(c);
+#pragma unroll
+      for (int other = kGroup / 2; other > 0; other /= 2) product += from_lane(product, other);
+      scores[i] = s < end ? x.mask(x.scale * product, b, h, 0, s) : -kInfinity;
+      most = fmaxf(most, scores[i]);
+    }
+#pragma unroll
+    for (int other = kWarp / 2; other >= kGroup; other /= 2) most = fmaxf(most, from_lane(most, other));
+    if (most == -kInfinity) continue;  // all of them are hidden
+    const float smaller = __expf(largest - most);
+    largest = most;
+    total *= smaller;
+#pragma unroll
+    for (int c = 0; c < kColumns<T>; ++c) sums[c] *= smaller;
+#pragma unroll
+    for (int i = 0; i < kRoundOfWarp; ++i) {
+      const float weight = __expf(scores[i] - largest);
+      if (weight == 0.0f) continue;  // what is hidden may hold anything
+      total += weight;
+#pragma unroll
+      for (int c = 0; c < kColumns<T>; ++c) sums[c] += weight * value[i].template at<T>(c);
+    }
+  }
+#pragma unroll
+  for (int other = kWarp / 2; other >= kGroup; other /= 2) {
+    total += from_lane(total, other);
+#pragma unroll
+    for (int c = 0; c < kColumns<T>; ++c) sums[c] += from_lane(sums[c], other);
+  }
+  const float inverse = total > 0.0f ? 1.0f / total : 0.0f;
+  if (lane == 0) lse[row] = total > 0.0f ? largest + logf(total) : -kInfinity;
+  if (lane >= kGroup || static_cast<uint32_t>(column) >= value_width) return;
+  Columns<T> result;
+#pragma unroll
+  for (int c = 0; c < kColumns<T>; ++c) store(result.at + c, sums[c] * inverse);
+  *reinterpret_cast<Columns<T>*>(out + row * value_width + column) = result;
+}
+
 // Calls body with how many lanes a key has, as an integral constant.
 template <class Body> void with_group(int64_t vectors, Body&& body) {
   if (vectors <= 4) return body(std::integral_constant<int, 4>());
@@ -156,6 +248,12 @@ bool attend_one(Stream& stream, const DotAttentionArgs& args) {
     const int64_t widest = std::max(x.key_width, x.value_width);
     if (x.key_width % kColumns<T> != 0 || x.value_width % kColumns<T> != 0 || widest > kWarp * kColumns<T>) return;
     with_group(widest / kColumns<T>, [&](auto group) {
+      constexpr int64_t kFits = int64_t{1} << 31;
+      const bool fits = std::max(args.keys.size(), args.values.size()) < kFits;
+      if (x.count <= kFewKeys && fits && !args.weights && args.dropout == 0.0f && is_aligned(args.out)) {
+        return launch(stream, attend_few_kernel<decltype(group)::value, T>, rows_grid<kWarp>(x.rows()), x,
+                      args.out.data<T>(), args.lse.data<float>());
+      }
       const Grid grid = {dim3(to_unsigned(x.rows())), dim3(kThreads), static_cast<int>(x.count) * int{sizeof(float)}};
       launch(stream, attend_one_kernel<decltype(group)::value, T>, grid, x, args.out.data<T>(), args.lse.data<float>(),
              args.weights.data<T>());

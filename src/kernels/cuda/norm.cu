@@ -1,4 +1,7 @@
 // Normalisation of rows: layer norm (Ba, Kiros & Hinton 2016) and division by the Euclidean length. A team a row.
+#include "kernels/by_parts.h"
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/dropout.h"
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/sums.h"
 
@@ -73,12 +76,33 @@ template <int kPacks, class T> struct LanesRow {
   __device__ float operator()(int p, int k) const { return load(pack[p].x + k); }
 };
 
+// Where more is null there is nothing to add.
+template <class T> struct MoreToAdd {
+  const T* more;
+  T* sum;
+  Dropping dropping;
+};
+
 template <int kPacks, class T>
-__global__ void packed_norm_kernel(const T* x, const float* gamma, const float* beta, T* y, float* mean, float* rstd,
-                                   int64_t rows, int64_t width, float epsilon) {
+__global__ void packed_norm_kernel(const T* x, const __grid_constant__ MoreToAdd<T> added, const float* gamma,
+                                   const float* beta, T* y, float* mean, float* rstd, int64_t rows, int64_t width,
+                                   float epsilon) {
   const int64_t row = team_row();
   if (row >= rows) return;
   LanesRow<kPacks, T> own(x + row * width, width);
+  if (added.more != nullptr) {
+    const LanesRow<kPacks, T> more(added.more + row * width, width);
+#pragma unroll
+    for (int p = 0; p < kPacks; ++p) {
+      const int64_t at = row * width + own.column(p);
+      if (own.column(p) >= width) continue;
+      float factors[kPack];
+      added.dropping.find(factors, at);
+#pragma unroll
+      for (int k = 0; k < kPack; ++k) store(own.pack[p].x + k, own(p, k) + kept_of(more(p, k), factors[k]));
+      store_pack(added.sum + at, own.pack[p]);
+    }
+  }
   float sum = 0.0f, squares = 0.0f;
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
@@ -110,10 +134,16 @@ __global__ void packed_norm_kernel(const T* x, const float* gamma, const float* 
 
 // Each warp goes through some of the rows and gathers their share of dgamma and dbeta; the block leaves the sums of
 // its warps in a row of parts [blocks,2,width].
+template <class T> struct MoreToDrop {
+  T* dmore;
+  bool accumulate;
+  Dropping dropping;
+};
+
 template <int kPacks, class T>
 __global__ void packed_norm_grad_kernel(const T* x, const float* gamma, const float* mean, const float* rstd,
-                                        const T* dy, T* dx, float* parts, int64_t rows, int64_t width,
-                                        bool accumulate) {
+                                        const T* dy, T* dx, const __grid_constant__ MoreToDrop<T> dropped, float* parts,
+                                        int64_t rows, int64_t width, bool accumulate) {
   __shared__ float sums[kNormWarps][kPacks * kWarp * kPack];
   float dgamma[kPacks][kPack] = {}, dbeta[kPacks][kPack] = {};
   for (int64_t row = team_row(); row < rows; row += int64_t{gridDim.x} * kNormWarps) {
@@ -149,6 +179,14 @@ __global__ void packed_norm_grad_kernel(const T* x, const float* gamma, const fl
         store(to.x + k, accumulate ? load(to.x + k) + d : d);
       }
       store_pack(dx + row * width + column, to);
+      if (dropped.dmore == nullptr) continue;
+      float factors[kPack];
+      dropped.dropping.find(factors, row * width + column);
+      Pack<T> more = {};
+      if (dropped.accumulate) more = load_pack(dropped.dmore + row * width + column);
+#pragma unroll
+      for (int k = 0; k < kPack; ++k) store(more.x + k, load(more.x + k) + kept_of(load(to.x + k), factors[k]));
+      store_pack(dropped.dmore + row * width + column, more);
     }
   }
   for (int which = 0; which < 2; ++which) {
@@ -236,15 +274,19 @@ __global__ void normalize_grad_kernel(const T* y, const float* scale, const T* d
 
 }  // namespace
 
-void layer_norm(Stream& stream, const LayerNormArgs& args) {
-  const int64_t rows = args.mean.size(), width = args.gamma.size();
-  with_type_of(args.x, [&]<class T>(T) {
-    const bool done = with_packs(width, {args.x.raw(), args.gamma.raw(), args.beta.raw(), args.y.raw()}, [&](auto n) {
-      launch(stream, packed_norm_kernel<decltype(n)::value, T>, rows_grid<kWarp>(rows), args.x.data<T>(),
-             args.gamma.data<float>(), args.beta.data<float>(), args.y.data<T>(), args.mean.data<float>(),
-             args.rstd.data<float>(), rows, width, args.epsilon);
-    });
+void layer_norm(Stream& stream, const LayerNormArgs& given) {
+  const int64_t rows = given.mean.size(), width = given.gamma.size();
+  with_type_of(given.x, [&]<class T>(T) {
+    const bool done = with_packs(
+        width, {given.x.raw(), given.gamma.raw(), given.beta.raw(), given.y.raw(), given.more.raw(), given.sum.raw()},
+        [&](auto n) {
+          launch(stream, packed_norm_kernel<decltype(n)::value, T>, rows_grid<kWarp>(rows), given.x.data<T>(),
+                 MoreToAdd<T>{given.more.data<T>(), given.sum.data<T>(), Dropping(given.rate, given.random)},
+                 given.gamma.data<float>(), given.beta.data<float>(), given.y.data<T>(), given.mean.data<float>(),
+                 given.rstd.data<float>(), rows, width, given.epsilon);
+        });
     if (done) return;
+    const LayerNormArgs args = norm_of_sum(cuda_kernels(), stream, given);
     with_team(width, [&](auto team) {
       constexpr int kTeam = decltype(team)::value;
       launch(stream, layer_norm_kernel<kTeam, T>, rows_grid<kTeam>(rows), args.x.data<T>(), args.gamma.data<float>(),
@@ -259,13 +301,15 @@ void layer_norm_grad(Stream& stream, const LayerNormGradArgs& args) {
   const float *mean = args.mean.data<float>(), *rstd = args.rstd.data<float>();
   with_type_of(args.x, [&]<class T>(T) {
     const T *x = args.x.data<T>(), *dy = args.dy.data<T>();
-    const bool done = with_packs(width, {x, dy, args.dx.raw(), args.gamma.raw()}, [&](auto n) {
+    const bool done = with_packs(width, {x, dy, args.dx.raw(), args.gamma.raw(), args.dmore.raw()}, [&](auto n) {
       const int64_t blocks = std::min(ceil_div(rows, kNormWarps), kNormBlocks);
       Scratch scratch(stream);
       float* parts = scratch.take<float>(blocks * 2 * width);
       launch(stream, packed_norm_grad_kernel<decltype(n)::value, T>,
              Grid{dim3(to_unsigned(blocks)), dim3(kWarp, kNormWarps)}, x, args.gamma.data<float>(), mean, rstd, dy,
-             args.dx.data<T>(), parts, rows, width, args.accumulate);
+             args.dx.data<T>(),
+             MoreToDrop<T>{args.dmore.data<T>(), args.accumulate_more, Dropping(args.rate, args.random)}, parts, rows,
+             width, args.accumulate);
       column_sums(stream, 1, blocks, 2 * width, ReadColumns{parts, 2 * width},
                   GradsOfNorm{args.dgamma.data<float>(), args.dbeta.data<float>(), width});
     });
@@ -284,6 +328,7 @@ void layer_norm_grad(Stream& stream, const LayerNormGradArgs& args) {
     if (args.dbeta) {
       column_sums(stream, 1, rows, width, GradOfBeta<T>{dy, width}, SumTo<float>{args.dbeta.data<float>()});
     }
+    drop_grad_of_sum(cuda_kernels(), stream, args);
   });
 }
 

@@ -5,10 +5,12 @@
 #include "kernels/by_parts.h"
 #include "kernels/reference/elements.h"
 #include "kernels/reference/functions.h"
+#include "kernels/reference/reference.h"
 
 namespace fovea::reference {
 
-void layer_norm(Stream&, const LayerNormArgs& args) {
+void layer_norm(Stream& stream, const LayerNormArgs& given) {
+  const LayerNormArgs args = norm_of_sum(reference_kernels(), stream, given);
   const int64_t rows = args.mean.size(), width = args.gamma.size();
   with_type_of(args.x, [&]<class T>(T) {
     const auto x = view<T>(args.x, rows, width), y = view<T>(args.y, rows, width);
@@ -26,7 +28,7 @@ void layer_norm(Stream&, const LayerNormArgs& args) {
 }
 
 // With the normalised row z and g = dy gamma: dx = rstd (g - mean(g) - z mean(g z)).
-void layer_norm_grad(Stream&, const LayerNormGradArgs& args) {
+void layer_norm_grad(Stream& stream, const LayerNormGradArgs& args) {
   clear_unless(args.accumulate, {args.dx});
   const int64_t rows = args.mean.size(), width = args.gamma.size();
   with_type_of(args.x, [&]<class T>(T) {
@@ -49,6 +51,7 @@ void layer_norm_grad(Stream&, const LayerNormGradArgs& args) {
       }
     }
   });
+  drop_grad_of_sum(reference_kernels(), stream, args);
 }
 
 void normalize(Stream&, const NormalizeArgs& args) {

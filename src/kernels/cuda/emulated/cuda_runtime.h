@@ -65,6 +65,10 @@ inline void __syncwarp() { fovea::cuda::emulated::meet_warp(0); }
 template <class V> V __shfl_xor_sync(unsigned, V x, int mask) {
   return fovea::cuda::emulated::exchanged(x, fovea::cuda::emulated::lane() ^ mask);
 }
+template <class V> V __shfl_up_sync(unsigned, V x, int distance) {
+  const int lane = fovea::cuda::emulated::lane();
+  return fovea::cuda::emulated::exchanged(x, lane < distance ? lane : lane - distance);
+}
 inline unsigned __ballot_sync(unsigned, bool vote) {
   const uint64_t* votes = fovea::cuda::emulated::meet_warp(vote ? 1 : 0);
   unsigned word = 0;
@@ -72,5 +76,6 @@ inline unsigned __ballot_sync(unsigned, bool vote) {
   return word;
 }
 inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
+inline int __popc(unsigned x) { return std::popcount(x); }
 inline float __expf(float x) { return std::exp(x); }
 inline float __fdividef(float a, float b) { return a / b; }
