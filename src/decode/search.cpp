@@ -37,7 +37,7 @@ struct SearchMemory {
       : source(device),
         steps{Arena(device), Arena(device)},
         graphs(device),
-        usual(device.on_host() ? size_t{64} << 20 : cuda::memory_of(device) / 16) {}
+        usual(device.on_host() ? size_t{64} << 20 : cuda::memory_size(device) / 16) {}
   size_t peak() const { return source.peak() + steps[0].peak() + steps[1].peak(); }
   uint64_t generation() const { return source.generation() + steps[0].generation() + steps[1].generation(); }
 };

@@ -175,7 +175,7 @@ void* stream(Device device) { return queue(device); }
 
 void synchronize(Device device) { require(cudaStreamSynchronize(card(device).stream), "the work of the card"); }
 
-size_t memory_of(Device device) {
+size_t memory_size(Device device) {
   card(device);
   size_t left = 0, all = 0;
   require(cudaMemGetInfo(&left, &all), "asking for memory");

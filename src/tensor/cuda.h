@@ -23,7 +23,7 @@ void synchronize(Device device);  // waits for everything queued
 // Error when a call of the CUDA runtime failed (`status` is its cudaError_t).
 void require(int status, std::string_view what);
 
-size_t memory_of(Device device);  // all of it, in bytes, used or not
+size_t memory_size(Device device);  // all of it, in bytes, used or not
 std::byte* allocate(Device device, size_t bytes);
 void release(Device device, std::byte* data) noexcept;
 void zero(Device device, std::byte* data, size_t bytes);

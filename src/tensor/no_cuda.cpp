@@ -12,7 +12,7 @@ void* stream(Device) { absent(); }
 void use(Device) { absent(); }
 void synchronize(Device) { absent(); }
 void require(int, std::string_view) { absent(); }
-size_t memory_of(Device) { absent(); }
+size_t memory_size(Device) { absent(); }
 std::byte* allocate(Device, size_t) { absent(); }
 void release(Device, std::byte*) noexcept {}
 void zero(Device, std::byte*, size_t) { absent(); }
