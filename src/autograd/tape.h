@@ -137,7 +137,7 @@ class Tape {
   // What comes now comes after all that is beside the rest of the pass.
   void meet();
   // Memory that lives until reset(); nothing in it is destroyed.
-  std::byte* keep(size_t bytes) { return records_.allocate(bytes); }
+  [[gnu::returns_nonnull]] std::byte* keep(size_t bytes) { return records_.allocate(bytes); }
 
  private:
   friend class Recording;

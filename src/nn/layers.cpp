@@ -14,6 +14,7 @@ namespace {
 const JoinedParameters& joined(Parameters& parameters, const std::vector<const Linear*>& all,
                                const Parameter* Linear::*part) {
   std::vector<const Parameter*> members;
+  members.reserve(all.size());
   for (const Linear* each : all) members.push_back(each->*part);
   return parameters.join(std::move(members));
 }

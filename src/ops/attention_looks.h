@@ -2,6 +2,7 @@
 // steps together when it is due. A step alone would read and write all of the gradient for the sake of one query.
 #pragma once
 
+#include <cassert>
 #include <vector>
 
 #include "ops/ops.h"
@@ -22,6 +23,7 @@ template <class Look> class Looks : public PutOff {
  protected:
   // A tensor of all steps, joined: rows [outer, its share] side by side. One step's is taken as it is.
   Tensor joined(Tensor Look::*part, int64_t outer, const Shape& shape) {
+    assert(first_ != nullptr);
     const Tensor& only = first_->look.*part;
     if (count_ == 1) return only.reshape(shape);
     thread_local std::vector<Piece> pieces;

@@ -5,79 +5,76 @@
 
 namespace fovea {
 
-Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon) {
+namespace {
+
+LayerNormArgs args_of(const Var& x, const Var& gamma, const Var& beta, float epsilon) {
   Expect("layer_norm", "x", x.value()).elements().rank(1, Shape::kMaxRank);
   Expect("layer_norm", "gamma", gamma.value()).parameter_of(x.value()).shape({x.dim(-1)});
   Expect("layer_norm", "beta", beta.value()).parameter_of(x.value()).shape({x.dim(-1)});
-  const Device d = x.device();
   const Shape rows = {x.shape().count(0, x.rank() - 1)};
   const DType statistics = accumulator_of(x.dtype());
-  const Tensor y = empty_like(x.value()), mean = empty(rows, statistics, d), rstd = empty(rows, statistics, d);
-  kernels(d).layer_norm(stream(d), {.x = x.value(),
-                                    .gamma = gamma.value(),
-                                    .beta = beta.value(),
-                                    .y = y,
-                                    .mean = mean,
-                                    .rstd = rstd,
-                                    .epsilon = epsilon});
-  return Tape::record(y, {x, gamma, beta}, [=](const Tensor& dy) {
-    const Gradient::Slot to = x.needs_grad() ? x.grad_slot() : Gradient::Slot{};
-    kernels(d).layer_norm_grad(stream(d), {.x = x.value(),
-                                           .gamma = gamma.value(),
-                                           .mean = mean,
-                                           .rstd = rstd,
-                                           .dy = dy,
-                                           .dx = to.tensor,
-                                           .dgamma = gamma.grad(),
-                                           .dbeta = beta.grad(),
-                                           .accumulate = to.accumulate});
+  return {.x = x.value(),
+          .gamma = gamma.value(),
+          .beta = beta.value(),
+          .y = empty_like(x.value()),
+          .mean = empty(rows, statistics, x.device()),
+          .rstd = empty(rows, statistics, x.device()),
+          .epsilon = epsilon};
+}
+
+// Of x, or of the sum where something was added to it.
+LayerNormGradArgs grad_args_of(const LayerNormArgs& args, const Var& gamma, const Var& beta, const Tensor& dy) {
+  return {.x = args.more ? args.sum : args.x,
+          .gamma = args.gamma,
+          .mean = args.mean,
+          .rstd = args.rstd,
+          .dy = dy,
+          .dgamma = gamma.grad(),
+          .dbeta = beta.grad(),
+          .rate = args.rate,
+          .random = args.random};
+}
+
+}  // namespace
+
+Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon) {
+  const LayerNormArgs args = args_of(x, gamma, beta, epsilon);
+  const Device d = x.device();
+  kernels(d).layer_norm(stream(d), args);
+  return Tape::record(args.y, {x, gamma, beta}, [=](const Tensor& dy) {
+    LayerNormGradArgs back = grad_args_of(args, gamma, beta, dy);
+    if (x.needs_grad()) {
+      const auto [dx, accumulate] = x.grad_slot();
+      back.dx = dx;
+      back.accumulate = accumulate;
+    }
+    kernels(d).layer_norm_grad(stream(d), back);
   });
 }
 
 Residual layer_norm(const Var& x, const Var& more, float rate, const Var& gamma, const Var& beta, float epsilon) {
-  Expect("layer_norm", "x", x.value()).elements().rank(1, Shape::kMaxRank);
+  LayerNormArgs args = args_of(x, gamma, beta, epsilon);
   Expect("layer_norm", "what is added", more.value()).like(x.value()).shape(x.shape());
-  Expect("layer_norm", "gamma", gamma.value()).parameter_of(x.value()).shape({x.dim(-1)});
-  Expect("layer_norm", "beta", beta.value()).parameter_of(x.value()).shape({x.dim(-1)});
-  const RandomSite random = lots_of_dropout(rate);
-  const float dropped = random.step ? rate : 0.0f;
+  args.more = more.value();
+  args.sum = empty_like(x.value());
+  args.random = lots_of_dropout(rate);
+  args.rate = args.random.step ? rate : 0.0f;
   const Device d = x.device();
-  const Shape rows = {x.shape().count(0, x.rank() - 1)};
-  const DType statistics = accumulator_of(x.dtype());
-  const Tensor sum = empty_like(x.value()), y = empty_like(x.value());
-  const Tensor mean = empty(rows, statistics, d), rstd = empty(rows, statistics, d);
-  kernels(d).layer_norm(stream(d), {.x = x.value(),
-                                    .gamma = gamma.value(),
-                                    .beta = beta.value(),
-                                    .y = y,
-                                    .mean = mean,
-                                    .rstd = rstd,
-                                    .epsilon = epsilon,
-                                    .more = more.value(),
-                                    .sum = sum,
-                                    .rate = dropped,
-                                    .random = random});
-  // What comes to the sum itself is added to, and all of it goes to x, and to what is added.
+  kernels(d).layer_norm(stream(d), args);
+  // To what comes to the sum itself that of its norm is added; all of it goes to x, and to what was added.
   const auto back = [=](const Tensor& dy, const Tensor& dz) {
-    const Tensor dsum = dz ? dz : empty_like(sum);
+    const Tensor dsum = dz ? dz : empty_like(args.sum);
     const auto [dmore, accumulate] = more.needs_grad() ? more.grad_slot() : Gradient::Slot{};
     if (dy) {
-      kernels(d).layer_norm_grad(stream(d), {.x = sum,
-                                             .gamma = gamma.value(),
-                                             .mean = mean,
-                                             .rstd = rstd,
-                                             .dy = dy,
-                                             .dx = dsum,
-                                             .dgamma = gamma.grad(),
-                                             .dbeta = beta.grad(),
-                                             .accumulate = static_cast<bool>(dz),
-                                             .dmore = dmore,
-                                             .accumulate_more = accumulate,
-                                             .rate = dropped,
-                                             .random = random});
+      LayerNormGradArgs of_norm = grad_args_of(args, gamma, beta, dy);
+      of_norm.dx = dsum;
+      of_norm.accumulate = static_cast<bool>(dz);
+      of_norm.dmore = dmore;
+      of_norm.accumulate_more = accumulate;
+      kernels(d).layer_norm_grad(stream(d), of_norm);
     } else if (dmore) {
       kernels(d).dropout(stream(d),
-                         {.x = dsum, .y = dmore, .rate = dropped, .random = random, .accumulate = accumulate});
+                         {.x = dsum, .y = dmore, .rate = args.rate, .random = args.random, .accumulate = accumulate});
     }
     if (!x.needs_grad() || (dz && Tape::current()->hand_over(x, /*second=*/true))) return;
     if (!dz) x.gradient()->begin_in(dsum);
@@ -86,8 +83,8 @@ Residual layer_norm(const Var& x, const Var& more, float rate, const Var& gamma,
     kernels(d).affine(stream(d), {.x = dsum, .y = dx, .accumulate = add});
     if (!dz) Tape::current()->give_back(dsum);
   };
-  const auto [normed, added] = Tape::record(y, sum, {x, more, gamma, beta}, back);
-  return {added, normed};
+  const auto [normed, sum] = Tape::record(args.y, args.sum, {x, more, gamma, beta}, back);
+  return {sum, normed};
 }
 
 Var normalize(const Var& x, float epsilon) {

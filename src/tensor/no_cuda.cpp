@@ -24,13 +24,13 @@ Graph::Graph(Device device, const std::function<void()>&) : device_(device) { ab
 Graph::~Graph() = default;
 void Graph::launch() const { absent(); }
 
-Branch::Branch(Device) { static_cast<void>(begun_); }
-Branch::~Branch() = default;
+Branch::Branch(Device) {}
+Branch::~Branch() { static_cast<void>(begun_); }  // the other file's does something, too
 void join_branches(Device) {}
 bool on_branch() { return false; }
 
 Mark::Mark(Device) { absent(); }
-Mark::~Mark() = default;
+Mark::~Mark() { static_cast<void>(event_); }
 double Mark::seconds_since(const Mark&) const { return 0.0; }
 
 }  // namespace fovea::cuda
