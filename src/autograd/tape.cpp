@@ -12,19 +12,12 @@ namespace {
 thread_local Tape* current_tape = nullptr;
 
 constexpr int64_t kManyRows = 512;                 // a product over so many is as fast as over more
-constexpr int64_t kManyTogether = 1024;            // of several uses: these have to be joined first
 constexpr size_t kMostBeside = size_t{512} << 20;  // bytes that are kept for what is beside the rest
 
 bool lies_in(const Tensor& x, const std::vector<const std::byte*>& places) {
   const std::byte *begin = x.raw(), *end = begin + x.bytes();
   return std::any_of(places.begin(), places.end(),
                      [&](const std::byte* place) { return begin <= place && place < end; });
-}
-
-int64_t rows_of(const Product* uses) {
-  int64_t rows = 0;
-  for (; uses != nullptr; uses = uses->next) rows += uses->x.dim(0);
-  return rows;
 }
 
 }  // namespace
@@ -91,8 +84,7 @@ void Tape::defer(const Var& weight, const Product& use) {
   gradient->products = product;
   // A part of something computed: nobody else would settle it before the whole's turn comes.
   const bool part = gradient->whole != nullptr && !gradient->leaf;
-  const bool enough = use.dy.rank() == 3 || use.x.dim(0) >= kManyRows ||
-                      (may_be_beside(*gradient) && rows_of(product) >= kManyTogether);
+  const bool enough = use.dy.rank() == 3 || use.x.dim(0) >= kManyRows;
   if (part || enough) {
     settle(*gradient);
   } else {
@@ -116,8 +108,6 @@ Tensor Tape::join(const Product* uses, Tensor Product::*factor) {
   return joined;
 }
 
-bool Tape::may_be_beside(const Gradient& gradient) const { return gradient.leaf && !device_.on_host(); }
-
 void Tape::settle(Gradient& gradient) {
   if (PutOff* put_off = std::exchange(gradient.put_off, nullptr)) {
     put_off->settle(*this);
@@ -125,7 +115,7 @@ void Tape::settle(Gradient& gradient) {
   }
   const Product* uses = gradient.products;
   if (uses == nullptr) return;
-  const bool late = may_be_beside(gradient);
+  const bool late = gradient.leaf && running_ != nullptr && !device_.on_host();
   const auto sum_of = [&](Gradient& of) { return late ? beside(of) : of.tensor(); };
   std::optional<cuda::Branch> branch;
   if (late) branch.emplace(device_);
@@ -223,7 +213,7 @@ void Tape::backward(std::span<const Seed> seeds) {
 bool Tape::hand_over(const Var& x, bool second) {
   Gradient *from = second ? &running_->second : &running_->first, *to = x.gradient();
   if (to->whole != nullptr || to->sum || to->products != nullptr || !from->sum ||
-      from->shape.count() != to->shape.count() || lies_in(from->sum, read_beside_))
+      from->shape.count() != to->shape.count() || lies_in(from->sum, held_) || lies_in(from->sum, read_beside_))
     return false;
   to->sum = std::exchange(from->sum, {}).reshape(to->shape);
   return true;
@@ -251,9 +241,11 @@ void Tape::run_backward() {
       recycle(node->first);
       recycle(node->second);
     }
-    for (Gradient* gradient : waiting_) settle(*gradient);
+    running_ = nullptr;
     meet();
+    for (Gradient* gradient : waiting_) settle(*gradient);
   } catch (...) {
+    running_ = nullptr;
     forget_beside();
     throw;
   }

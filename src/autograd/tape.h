@@ -173,7 +173,6 @@ class Tape {
   Tensor beside(Gradient& gradient);     // what to add to, beside the rest
   void keep_beside(const Tensor& x);
   void forget_beside();
-  bool may_be_beside(const Gradient& gradient) const;
   Tensor join(const Product* uses, Tensor Product::*factor);
 
   Device device_;
