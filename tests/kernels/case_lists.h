@@ -1,0 +1,20 @@
+// The lists that cases() is made of, where they have files of their own, and what all of them are written with.
+#pragma once
+
+#include "kernels/cases.h"
+
+namespace fovea::testing {
+
+inline Tensor ints(const Setting& s, const std::vector<int32_t>& x, const Shape& shape) {
+  return from_host(x, shape, s.device);
+}
+inline Tensor ints(const Setting& s, const std::vector<int32_t>& x) {
+  return ints(s, x, {static_cast<int64_t>(x.size())});
+}
+
+inline Input parameter(const Shape& shape, double bound = 1.0) { return {shape, -bound, bound, true}; }
+
+void add_softmax(std::vector<Case>& list);
+void add_attention(std::vector<Case>& list);
+
+}  // namespace fovea::testing
