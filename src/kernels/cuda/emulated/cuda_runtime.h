@@ -12,7 +12,7 @@
 
 #define __global__
 #define __device__
-#define __shared__ static
+#define __shared__ [[maybe_unused]] static
 #define __grid_constant__
 #define __launch_bounds__(...)
 
