@@ -75,7 +75,10 @@ test('words are drawn as the page says', { skip: why }, async () => {
   await page.getByLabel('Top k').fill('6')
   await page.getByLabel('Top p').fill('0.9')
   await page.getByLabel('Candidates').selectOption('3')
+  // Answers to what was asked on the way may come first.
+  const drawn = page.waitForResponse((r) => r.url().endsWith('/v1/translate') && r.request().postDataJSON().seed === 2)
   await page.getByRole('button', { name: 'Draw again' }).click()
+  await drawn
   await page.waitForFunction(() => document.querySelectorAll('.candidates button').length === 3)
   await settled(page)
   const { sample, temperature, top_k, top_p, seed, nbest, beam } = asked.at(-1)
