@@ -209,7 +209,6 @@ struct NormalizeGradArgs {
 // Which keys a query may see, and what is added to its scores. A key is absent when it lies at or past
 // its sentence's length, when causal and s > t + offset, or when the bias there is -inf.
 // A row with every key absent has weights 0 (log: -inf), output 0 and no gradient.
-// To do for captured decoding steps: the offset grows from step to step, and would have to be read on the device.
 struct Mask {
   Tensor lengths;  // i32 [B]
   Tensor bias;     // A(T), [B|1, H|1, T|1, S]
@@ -326,7 +325,6 @@ struct GaussianWindowGradArgs {
 // y (+)= x turned: with d the depth of a head and w = position * 10000^(-2i/d), the pair (x[i], x[i + d/2]) of
 // each head becomes (x[i] cos w - x[i + d/2] sin w, x[i] sin w + x[i + d/2] cos w) (Su et al. 2021). Row t of
 // x [T,B,H*d] stands at position + t * stride. Its gradient is the turn back; d is even.
-// To do for captured decoding steps: as with Mask's offset, the position would have to be read on the device.
 struct RotaryArgs {
   Tensor x, y;
   int64_t heads = 1, position = 0, stride = 1;

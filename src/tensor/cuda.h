@@ -1,5 +1,6 @@
-// What the tensor room asks of a graphics card: memory, copies and the queue they are ordered on. One of two
-// files stands behind it: cuda.cpp, or no_cuda.cpp in a build without CUDA, where everything is an Error.
+// What the tensor room asks of a graphics card: memory, copies and the queue they are ordered on. One of three files
+// stands behind it: cuda.cpp, emulated_cuda.cpp where kernels run on the host, or no_cuda.cpp in a build without CUDA,
+// where everything is an Error.
 #pragma once
 
 #include <cstddef>
