@@ -95,7 +95,7 @@ const Served& Api::find_languages(const std::string& source, const std::string& 
       return served;
     }
   }
-  throw bad_request(fmt::format("{} to {} is not supported", source, target));
+  throw bad_request(fmt::format("{} to {} is not supported", brief(source), brief(target)));
 }
 
 Answer Api::libre_translate(const Call& call) {
