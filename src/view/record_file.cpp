@@ -5,16 +5,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "text/lines.h"
 
 namespace fovea {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kConvention =
     "row t of cross and decoder-self is the look that led to target token t; decoder-self column 0 is the begin mark "
@@ -83,7 +81,7 @@ std::string attention_json(const RecordedAttention& a) {
 void read_nested(const Json& json, size_t depth, std::vector<int64_t>& sizes, std::vector<float>& numbers,
                  const std::string& place) {
   if (depth == sizes.size()) {
-    check(json.is_number() || json.is_null(), "{}: expected a weight or null, got {}", place, json.dump());
+    check(json.is_number() || json.is_null(), "{}: expected a weight or null, got {}", place, brief_value(json));
     numbers.push_back(json.is_null() ? std::numeric_limits<float>::quiet_NaN() : json.get<float>());
     return;
   }
@@ -193,8 +191,8 @@ std::string to_json(const AttentionRecord& r) {
 
 AttentionRecord record_from_json(std::string_view text, const std::string& place) {
   try {
-    return record_from(Json::parse(text), place);
-  } catch (const nlohmann::json::exception& error) {
+    return record_from(parse_json(text, place), place);
+  } catch (const Json::exception& error) {
     throw Error(fmt::format("{}: expected an attention record: {}", place, error.what()));
   }
 }

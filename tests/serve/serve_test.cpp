@@ -353,8 +353,8 @@ TEST_F(Serve, RefusesWhatItCannotRead) {
     EXPECT_EQ(mismatch(*document, (*document)["components"]["schemas"]["Error"], json), "");
     EXPECT_NE(json["error"]["message"].get<std::string>().find(says), std::string::npos) << reply.body;
   };
-  refused(R"({"text": "a)", 400, "not JSON");
-  refused("", 400, "not JSON");
+  refused(R"({"text": "a)", 400, "expected JSON");
+  refused("", 400, "expected JSON");
   refused("[]", 400, "object");
   refused("{}", 400, "text");
   refused(R"({"text": 5})", 400, "text");

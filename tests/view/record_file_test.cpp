@@ -58,7 +58,7 @@ TEST(RecordFile, RefusesWhatIsNoRecord) {
     change(j);
     return j.dump();
   };
-  EXPECT_ERROR(record_from_json("{", "f:1"), "f:1: expected an attention record");
+  EXPECT_ERROR(record_from_json("{", "f:1"), "f:1: expected JSON in UTF-8");
   EXPECT_ERROR(record_from_json("[1]", "f:1"), "f:1: expected an attention record, got other JSON");
   EXPECT_ERROR(record_from_json(changed([](json& j) { j["fovea_record"] = 2; }), "f:1"),
                "f:1: expected a record of version 1, got 2");

@@ -267,7 +267,8 @@ std::shared_ptr<const Served> Api::find(const std::string& name) const {
     if (served->model->name() == name) return served;
     names.push_back(served->model->name());
   }
-  throw ApiError(404, "not_found", fmt::format("There is no model \"{}\"; there is {}.", name, fmt::join(names, ", ")));
+  throw ApiError(404, "not_found",
+                 fmt::format("There is no model \"{}\"; there is {}.", brief(name), fmt::join(names, ", ")));
 }
 
 // ---- jobs

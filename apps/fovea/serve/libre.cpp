@@ -71,7 +71,7 @@ std::string utf8_field(const Call& call, const char* name) {
 
 bool is_html_format(const std::string& format) {
   if (format != "text" && format != "html" && !format.empty()) {
-    throw bad_request(fmt::format("format: expected text or html, got {}.", format.substr(0, 40)));
+    throw bad_request(fmt::format("format: expected text or html, got {}.", brief(format)));
   }
   return format == "html";
 }
@@ -151,7 +151,7 @@ std::shared_ptr<const Served> Api::find_languages(const std::string& source, con
     codes.push_back(source_of(model));
   }
   if (fit.empty()) {
-    throw bad_request(fmt::format("{} to {} is not supported", source.substr(0, 40), target.substr(0, 40)));
+    throw bad_request(fmt::format("{} to {} is not supported", brief(source), brief(target)));
   }
   const std::string likely = detect_language(text, codes).front().language;
   return fit[static_cast<size_t>(std::find(codes.begin(), codes.end(), likely) - codes.begin())];

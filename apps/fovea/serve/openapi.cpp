@@ -197,7 +197,7 @@ Json operation(const Api::Route& route) {
 }  // namespace
 
 Json openapi_json() {
-  Json schemas = Json::parse(kSchemas);
+  Json schemas = parse_json(kSchemas, "schemas");
   SearchOptions search;
   const Fields fields = fields_of(search);
   for (const Field& field : fields.list()) {

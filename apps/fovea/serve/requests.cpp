@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "decode/options.h"
@@ -23,13 +24,27 @@ std::string_view kind_of(const Json& json) {
                              : "an object";
 }
 
+Json parse_body(const std::string& body) {
+  // No request has more than some thirty different members.
+  constexpr JsonLimits kLimits{.depth = 32, .members = 100};
+  try {
+    return parse_json(body, "request body", kLimits);
+  } catch (const Error& error) {
+    throw bad_request(fmt::format("{}.", error.what()));
+  }
+}
+
 ApiError expected(std::string_view name, std::string_view what, const Json& got) {
   return bad_request(fmt::format("{}: expected {}, got {}.", name, what, kind_of(got)));
 }
 
 Field::Value value_of(std::string_view name, const Json& json) {
   if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer() || json.is_number_unsigned()) return json.get<int64_t>();
+  if (json.is_number_integer()) {
+    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+    return json.is_number_unsigned() ? static_cast<int64_t>(std::min(json.get<uint64_t>(), kMost))
+                                     : json.get<int64_t>();
+  }
   if (json.is_number()) return json.get<double>();
   if (json.is_string()) return json.get<std::string>();
   throw expected(name, "a number, or true or false", json);
@@ -56,7 +71,7 @@ ForcedBegin read_begin(Members& members, const Hosted& model) {
   ForcedBegin begin;
   const auto add_word = [&](const std::string& name, const std::string& text) {
     const std::vector<int32_t>& words = model.words(text);
-    if (words.empty()) throw bad_request(fmt::format("{}: the model has no token \"{}\".", name, text));
+    if (words.empty()) throw bad_request(fmt::format("{}: the model has no token \"{}\".", name, brief(text)));
     begin.push_back(words);
   };
   if (const Json* prefix = members.find("prefix")) {
@@ -99,7 +114,7 @@ std::vector<float> read_weights(const Json& list) {
 
 WeightEdit read_edit(const Json& json, const ModelConfig& config) {
   using Kind = TakenWeights::Kind;
-  Members members(json.dump());
+  Members members(json);
   const std::string kind = members.text("kind", "cross");
   const bool transformer = config.architecture == "transformer";
   WeightEdit edit;
@@ -111,7 +126,7 @@ WeightEdit read_edit(const Json& json, const ModelConfig& config) {
     layers = kind == "encoder-self" ? config.encoder_layers : config.decoder_layers;
     heads = config.self_attention.heads;
   } else {
-    throw bad_request(fmt::format("edits: the model has no attention of kind \"{}\".", kind));
+    throw bad_request(fmt::format("edits: the model has no attention of kind \"{}\".", brief(kind)));
   }
   edit.layer = read_place(members, "layer", layers);
   edit.edit.head = read_place(members, "head", heads);
@@ -196,12 +211,9 @@ std::string with_member(std::string object, std::string_view name, const std::st
 
 // ---- reading
 
-Members::Members(const std::string& body) {
-  try {
-    json_ = Json::parse(body);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw bad_request(fmt::format("The body is not JSON in UTF-8: byte {}.", error.byte));
-  }
+Members::Members(const std::string& body) : Members(parse_body(body)) {}
+
+Members::Members(Json json) : json_(std::move(json)) {
   if (!json_.is_object()) throw bad_request(fmt::format("Expected a JSON object, got {}.", kind_of(json_)));
 }
 
@@ -242,7 +254,7 @@ std::vector<std::string> Members::texts(std::string_view name, bool* is_list) {
     for (const auto& [member, value] : json_.items()) given.push_back(member);
     const std::string near = nearest_spelling(name, given);
     throw bad_request(fmt::format("{}: expected a text, got {}.", name,
-                                  near.empty() || near == name ? "nothing" : fmt::format("\"{}\"", near)));
+                                  near.empty() || near == name ? "nothing" : fmt::format("\"{}\"", brief(near))));
   }
   if (is_list != nullptr) *is_list = json->is_array();
   if (json->is_string()) return {*json};
@@ -263,7 +275,7 @@ void Members::read(SearchOptions& search) {
     try {
       fields.find(field.key()).set(value_of(field.key(), *json));
     } catch (const Error& error) {
-      throw bad_request(error.what());
+      throw bad_request(brief(error.what(), 300));
     }
   }
   // The defaults give way to what was asked for.
@@ -275,7 +287,7 @@ void Members::finish() const {
   for (const auto& [name, value] : json_.items()) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
     const std::string nearest = nearest_spelling(name, known_);
-    throw bad_request(fmt::format("\"{}\" is not known here{}", name,
+    throw bad_request(fmt::format("\"{}\" is not known here{}", brief(name),
                                   nearest.empty() ? std::string(".") : fmt::format("; \"{}\" is.", nearest)));
   }
 }

@@ -21,6 +21,7 @@ struct Limits {
 class Members {
  public:
   explicit Members(const std::string& body);
+  explicit Members(Json json);
 
   // Null counts as absent.
   const Json* find(std::string_view name);
