@@ -119,7 +119,7 @@ constexpr std::string_view kSchemas = R"json({
         "log_probability": {"type": "number"}, "alternatives": {"$ref": "#/components/schemas/Alternatives"}}}}}},
   "LibreRequest": {"type": "object", "required": ["q", "target"], "properties": {
     "q": {"$ref": "#/components/schemas/Texts"}, "source": {"type": "string"}, "target": {"type": "string"},
-    "format": {"type": "string", "enum": ["text"]}, "alternatives": {"type": "integer"},
+    "format": {"type": "string", "enum": ["text", "html"]}, "alternatives": {"type": "integer"},
     "api_key": {"type": "string"}}},
   "LibreAnswer": {"type": "object", "required": ["translatedText"], "properties": {
     "translatedText": {"$ref": "#/components/schemas/Texts"},
