@@ -1,5 +1,5 @@
-// A walk over the OpenAPI document: requests that it allows and requests that are broken in every way a generator thinks
-// of. None may be answered by a 5xx, and each answer must be what the document says of it.
+// A walk over the OpenAPI document: requests that it allows and requests that are broken in every way a generator
+// thinks of. None may be answered by a 5xx, and each answer must be what the document says of it.
 #include <fmt/format.h>
 
 #include <random>
@@ -17,11 +17,13 @@ class Generator {
 
   bool chance(double p) { return std::uniform_real_distribution<>(0, 1)(random_) < p; }
   int64_t number(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
-  template <class List> auto pick(const List& list) { return list[static_cast<size_t>(number(0, std::ssize(list) - 1))]; }
+  template <class List> auto pick(const List& list) {
+    return list[static_cast<size_t>(number(0, std::ssize(list) - 1))];
+  }
 
   std::string text() {
-    static const std::vector<std::string> texts = {"a",  "a b c", "d e f a b",      "",          "x y z", "我 爱 你",
-                                                   "\n", "\t",    "a\r\nb\n\nc", "<p>a</p>", "e e e e e e e e"};
+    static const std::vector<std::string> texts = {
+        "a", "a b c", "d e f a b", "", "x y z", "我 爱 你", "\n", "\t", "a\r\nb\n\nc", "<p>a</p>", "e e e e e e e e"};
     return pick(texts);
   }
 
@@ -41,7 +43,8 @@ class Generator {
     if (type == "null" || depth > 8) return nullptr;
     if (type == "array") {
       Json list = Json::array();
-      for (int64_t i = number(0, 4); i > 0; --i) list.push_back(valid(schema.value("items", Json::object()), depth + 1));
+      for (int64_t i = number(0, 4); i > 0; --i)
+        list.push_back(valid(schema.value("items", Json::object()), depth + 1));
       return list;
     }
     Json object = Json::object();
@@ -56,10 +59,37 @@ class Generator {
 
   // JSON text with a value in it that is not.
   std::string broken(Json json) {
-    static const std::vector<std::string> values = {
-        "null", "true", "-1", "0", "1e400", "-1e400", "1e308", "9223372036854775808", "-9223372036854775809", "0.5",
-        "\"\"", "\"\\u0000\"", "\"\\ud800\"", "\"\xff\"", "[]", "{}", "[[]]", "[null]", "[{}]", "{\"a\":1}", "64", "65",
-        "4096", "4097", "1000000", "\"nowhere\"", "[1,2,3]", "NaN", "Infinity", "01", "'a'"};
+    static const std::vector<std::string> values = {"null",
+                                                    "true",
+                                                    "-1",
+                                                    "0",
+                                                    "1e400",
+                                                    "-1e400",
+                                                    "1e308",
+                                                    "9223372036854775808",
+                                                    "-9223372036854775809",
+                                                    "0.5",
+                                                    "\"\"",
+                                                    "\"\\u0000\"",
+                                                    "\"\\ud800\"",
+                                                    "\"\xff\"",
+                                                    "[]",
+                                                    "{}",
+                                                    "[[]]",
+                                                    "[null]",
+                                                    "[{}]",
+                                                    "{\"a\":1}",
+                                                    "64",
+                                                    "65",
+                                                    "4096",
+                                                    "4097",
+                                                    "1000000",
+                                                    "\"nowhere\"",
+                                                    "[1,2,3]",
+                                                    "NaN",
+                                                    "Infinity",
+                                                    "01",
+                                                    "'a'"};
     if (json.empty()) return pick(values);
     std::string value = pick(values);
     if (chance(0.02)) value = std::string(70'000, '[');

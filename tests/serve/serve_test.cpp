@@ -259,13 +259,16 @@ TEST_F(Serve, SpeaksLibreTranslate) {
   }
   EXPECT_EQ(ask("/detect", {{"q", "The dog is here."}})[0]["language"], "en");
   // Of HTML the texts are translated, and the markup stays.
-  const Json html = ask("/translate", {{"q", "<p id=x>a b c</p><script>d</script>"}, {"target", "de"}, {"format", "html"}});
+  const Json html =
+      ask("/translate", {{"q", "<p id=x>a b c</p><script>d</script>"}, {"target", "de"}, {"format", "html"}});
   EXPECT_EQ(html["translatedText"], "<p id=x>" + english + "</p><script>d</script>");
   EXPECT_EQ(html["detectedLanguage"]["language"], "en");
   // A file is uploaded, and its translation fetched.
   const auto upload = [&](const std::string& name, const std::string& text) {
-    const std::string body = "--xx\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nde\r\n--xx\r\nContent-Disposition: "
-                             "form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\n" + text + "\r\n--xx--\r\n";
+    const std::string body =
+        "--xx\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nde\r\n--xx\r\nContent-Disposition: "
+        "form-data; name=\"file\"; filename=\"" +
+        name + "\"\r\n\r\n" + text + "\r\n--xx--\r\n";
     return server->post("/translate_file", body, {{"Content-Type", "multipart/form-data; boundary=xx"}});
   };
   const std::string url = checked("/translate_file", upload("my text.txt", "a b c\nd"))["translatedFileUrl"];
@@ -342,7 +345,8 @@ TEST_F(Serve, SurvivesBadClients) {
 TEST_F(Serve, SlowClientsAndLongAnswersEnd) {
   const Server quick({"-m", model(), "--timeout", "1", "--max-cost", "100000000"});
   const auto begin = Clock::now();
-  const std::string half = quick.raw("POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"text\"");
+  const std::string half =
+      quick.raw("POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"text\"");
   EXPECT_TRUE(half.starts_with("HTTP/1.1 408")) << half;
   EXPECT_NE(half.find("\"timeout\""), std::string::npos);
   quick.raw("GET /health HT");
@@ -382,6 +386,7 @@ TEST_F(Serve, AFullQueueSaysComeBackAndWhoLeavesIsForgotten) {
     if (status == 503) usleep(20'000);
   }
   EXPECT_EQ(status, 200);
+  for (int i = 0; i < 500 && small.metric("fovea_cancelled_total{model=\"model\"}") < 2; ++i) usleep(20'000);
   EXPECT_EQ(small.metric("fovea_cancelled_total{model=\"model\"}"), 2);
 }
 
