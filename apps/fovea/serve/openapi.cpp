@@ -123,7 +123,18 @@ constexpr std::string_view kSchemas = R"json({
     "api_key": {"type": "string"}}},
   "LibreAnswer": {"type": "object", "required": ["translatedText"], "properties": {
     "translatedText": {"$ref": "#/components/schemas/Texts"},
-    "alternatives": {"type": "array", "items": {"$ref": "#/components/schemas/Texts"}}}},
+    "alternatives": {"type": "array", "items": {"$ref": "#/components/schemas/Texts"}},
+    "detectedLanguage": {"$ref": "#/components/schemas/Detection"}}},
+  "FileRequest": {"type": "object", "required": ["file", "target"], "properties": {
+    "file": {"type": "string", "format": "binary"}, "source": {"type": "string"}, "target": {"type": "string"},
+    "api_key": {"type": "string"}}},
+  "FileAnswer": {"type": "object", "required": ["translatedFileUrl"], "properties": {
+    "translatedFileUrl": {"type": "string"}}},
+  "DetectRequest": {"type": "object", "required": ["q"], "properties": {
+    "q": {"$ref": "#/components/schemas/Texts"}, "api_key": {"type": "string"}}},
+  "Detection": {"type": "object", "required": ["confidence", "language"], "properties": {
+    "confidence": {"type": "number"}, "language": {"type": "string"}}},
+  "Detections": {"type": "array", "items": {"$ref": "#/components/schemas/Detection"}},
   "Languages": {"type": "array", "items": {"type": "object", "required": ["code", "name", "targets"], "properties": {
     "code": {"type": "string"}, "name": {"type": "string"},
     "targets": {"type": "array", "items": {"type": "string"}}}}},
@@ -166,7 +177,9 @@ Json operation(const Api::Route& route) {
   Json json{{"summary", route.summary}};
   if (!route.request.empty()) {
     json["requestBody"] = {{"required", true}, {"content", content_of(route.request)}};
-    if (libre) {
+    if (route.request == "FileRequest") {
+      json["requestBody"]["content"] = {{"multipart/form-data", {{"schema", schema_ref(route.request)}}}};
+    } else if (libre) {
       json["requestBody"]["content"]["application/x-www-form-urlencoded"] = {{"schema", schema_ref(route.request)}};
     }
   }

@@ -150,12 +150,6 @@ std::vector<WeightEdit> read_edits(Members& members, const ModelConfig& config) 
   return edits;
 }
 
-void count_tokens(Job& job, const Hosted& model) {
-  for (const std::string& text : job.sources) {
-    job.tokens += std::min(model.source_tokens(text), model.translator().most_source()) + 1;
-  }
-}
-
 void check_search(const SearchOptions& search) {
   if (search.beam > Limits::kMostBeam || (search.sample && search.nbest > Limits::kMostBeam)) {
     throw bad_request(fmt::format("beam: expected at most {}.", Limits::kMostBeam));
@@ -298,13 +292,11 @@ void Members::finish() const {
   }
 }
 
-std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const Hosted& model, const SearchOptions& search,
-                               const Limits& limits) {
+std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const SearchOptions& search, const Limits& limits) {
   check_texts(texts, limits);
   auto job = std::make_shared<Job>();
   job->sources = std::move(texts);
   job->search = search;
-  count_tokens(*job, model);
   return job;
 }
 
@@ -320,7 +312,7 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
       members.count("alternatives", wanted.attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
   search.edits = read_edits(members, model.translator().model().config.model);
   const ForcedBegin begin = read_begin(members, model);
-  const auto job = plain_job(members.texts("text", &wanted.is_list), model, search, limits);
+  const auto job = plain_job(members.texts("text", &wanted.is_list), search, limits);
   if (!begin.empty()) {
     job->search.begins.assign(job->sources.size(), begin);
     check_search(job->search);
@@ -348,7 +340,6 @@ std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limi
   job->score.alternatives = members.count("alternatives", 5, Limits::kMostAlternatives);
   job->score.edits = read_edits(members, model.translator().model().config.model);
   job->alone = !job->score.edits.empty();
-  count_tokens(*job, model);
   const Translator& translator = model.translator();
   const int64_t source = model.source_tokens(job->sources[0]), most_source = translator.most_source();
   if (source == 0) throw bad_request("text: expected a text with words.");
@@ -358,7 +349,6 @@ std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limi
   const int64_t target = std::ssize(translator.model().target->encode(job->targets[0])) + 1;
   const int64_t most = translator.most_target() > 0 ? translator.most_target() : Limits::kMostLength;
   if (target > most) throw too_large(fmt::format("target: expected at most {} tokens, got {}.", most - 1, target - 1));
-  job->tokens += target;
   return job;
 }
 

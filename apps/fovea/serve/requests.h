@@ -49,8 +49,7 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
                                    const Limits& limits, Wanted& wanted);
 std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool keep_weights);
 // Of plain texts, with everything else as by default.
-std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const Hosted& model, const SearchOptions& search,
-                               const Limits& limits);
+std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const SearchOptions& search, const Limits& limits);
 
 std::string translation_json(const Hosted& model, const Job& job, size_t i, bool attention);
 std::string translations_json(const Hosted& model, const Job& job, bool attention, double milliseconds);
