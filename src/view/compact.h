@@ -4,6 +4,7 @@
 // The error is at most s / 508 + 1 / 131070, which is below 0.002. docs/record.md describes the format for readers.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,6 +13,9 @@
 #include "attention/record.h"
 
 namespace fovea {
+
+// Log-probabilities of compact records have 4 decimals.
+inline double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
 // One row, not compressed.
 std::string quantised_row(std::span<const float> weights);

@@ -33,7 +33,7 @@ Json side_json(const std::string& text, std::span<const RecordToken> tokens) {
 struct Form {
   bool compact = false;
   Shared shared;
-  double number(double value) const { return compact ? std::round(value * 1e4) / 1e4 : value; }
+  double number(double value) const { return compact ? rounded(value) : value; }
 };
 
 Json step_json(const RecordStep& step, const Form& form) {
