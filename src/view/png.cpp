@@ -85,7 +85,7 @@ void check_glib(bool ok, GError* error) {
 }
 
 double fitting(double scale, double width, double height) {
-  constexpr double kMostSide = 16384, kMostPixels = 16e6;
+  constexpr double kMostSide = 16384, kMostPixels = 64e6;
   return std::min({scale, kMostSide / width, kMostSide / height, std::sqrt(kMostPixels / (width * height))});
 }
 

@@ -30,7 +30,8 @@ struct Plan {
   explicit Plan(const Grid& grid) {
     const double most = static_cast<double>(std::max(grid.height(), grid.width()));
     const bool few = grid.height() <= 16 && grid.width() <= 20;
-    cell_height = few ? 28 : std::clamp(std::floor(900 / most), 5.0, 22.0);
+    // Labels are never smaller than 12 units: with more tokens the picture grows.
+    cell_height = few ? 28 : std::clamp(std::floor(900 / most), 14.0, 22.0);
     cell_width = few ? 38 : cell_height;
     size = std::min(13.0, cell_height * 0.86);
     const double column = widest(grid.columns) * size;
@@ -78,7 +79,7 @@ void draw_pointer(Canvas& canvas, const Grid& grid, const CellBox& box) {
 
 std::string draw_heatmap(const Grid& grid, const PictureStyle& style, Medium medium) {
   check_grid(grid, "heatmap");
-  Canvas canvas(style, medium);
+  Canvas canvas(WeightScale(style, grid), medium);
   const Plan plan(grid);
   double y = canvas.title(grid.title);
   y = canvas.legend(y + 4, {.absent = has_absent(grid), .hard = grid.hard});
@@ -99,6 +100,7 @@ std::string draw_heatmap(const Grid& grid, const PictureStyle& style, Medium med
   if (few) draw_cells(canvas, grid, box);
   if (!few) draw_cells_as_image(canvas, grid, box);
   xml.close();
+  draw_cell_lines(canvas, grid, box);
   if (grid.hard) mark_chosen(canvas, grid, box);
   xml.open("rect").set("x", box.x).set("y", box.y).set("width", right - box.x).set("height", bottom - box.y);
   xml.set("fill", "none").set("class", "rule").leaf();

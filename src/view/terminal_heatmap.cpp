@@ -30,7 +30,7 @@ class Heatmap {
  public:
   Heatmap(const Grid& grid, const PictureStyle& picture, const TerminalStyle& terminal)
       : grid_(grid),
-        picture_(picture),
+        scale_(picture, grid),
         page_(terminal),
         rows_(label_texts(page_, grid.rows)),
         columns_(label_texts(page_, grid.columns)) {
@@ -52,8 +52,7 @@ class Heatmap {
     }
     page_.end_line();
     const bool absent = std::any_of(grid_.weights.begin(), grid_.weights.end(), is_absent);
-    const char* looks = layout_.halves ? "blank: absent" : page_.glyph("·: absent", ".: absent");
-    draw_scale(page_, picture_, absent ? looks : "");
+    draw_scale(page_, scale_, !absent ? "" : layout_.halves ? kTintMasked : page_.glyph("·: masked", ".: masked"));
     if (grid_.hard) page_.prose(layout_.halves ? "one cell a row was chosen" : chosen_legend(), {.faint = true});
     for (const auto& [shown, full] : cut_) page_.prose(fmt::format("{} = {}", shown, full), {.faint = true});
     return page_.take();
@@ -158,9 +157,9 @@ class Heatmap {
       for (int64_t column = first; column < end; ++column) {
         const float weight = grid_.at(row, column);
         if (layout_.halves)
-          draw_halves(page_, picture_, weight, second ? grid_.at(row + 1, column) : kAbsent);
+          draw_halves(page_, scale_, weight, second ? std::optional(grid_.at(row + 1, column)) : std::nullopt);
         else
-          draw_cell(page_, picture_, weight, grid_.hard && weight > 0.5F, layout_.cell);
+          draw_cell(page_, scale_, weight, grid_.hard && weight > 0.5F, layout_.cell);
       }
       if (second) page_.write(" " + right_label(row + 1));
       if (!page_.coloured()) page_.write(page_.glyph("│", "|"));
@@ -186,7 +185,7 @@ class Heatmap {
   }
 
   const Grid& grid_;
-  const PictureStyle& picture_;
+  WeightScale scale_;
   TerminalPage page_;
   std::vector<std::string> rows_, columns_;
   std::vector<std::pair<std::string, std::string>> cut_;
