@@ -18,8 +18,8 @@ const kMostNumbers = 500 // cells that have their weight written in them
 const fitting = (label: Label, size: number, most: number): string =>
   shorten(shown(label), (part) => measure(part, size) <= most)
 
-const kLeastCell = 14 // px, where a label of 12 px has room
-const kMostLabelled = 80_000 // cells of a map with a label for every token: 16 million pixels, what a canvas may have
+const kLeastCell = 13 // px, where a label of 11 px has room
+const kMostLabelled = 90_000 // cells of a map with a label for every token: 16 million pixels, what a canvas may have
 
 // Sizes that follow from the number of cells and the lengths of the labels. A map that has no room grows and is
 // scrolled; only one of more than kMostLabelled cells is fitted into the room, with a label for every few tokens.
@@ -65,15 +65,15 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
     painter.text(mirror ? `← ${names.columns}` : `${names.columns} →`, x0 - 8, y0 - 22, faint)
     painter.text(`${names.rows} ↓`, x0 - 8, y0 - 7, faint)
     grid.rows.forEach((l, r) => {
-      if (r % p.every !== 0) return
-      const y = yOf(r) + (p.h * Math.min(p.every, rows - r)) / 2 + p.size * 0.35
+      if (r % p.every !== 0 || (r > 0 && rows - r < p.every)) return
+      const y = yOf(r) + (p.h * p.every) / 2 + p.size * 0.35
       painter.text(fitting(l, p.size, p.most), x0 - 8, y, { size: p.size, fill: fill(painter, l), align: 'right' })
     })
   }
   const labels = (painter: Painter): void => {
     paintMargin(painter)
     grid.columns.forEach((l, c) => {
-      if (c % p.every !== 0) return
+      if (c % p.every !== 0 || (c > 0 && columns - c < p.every)) return
       const text = fitting(l, p.size, p.most)
       const x = xOf(c) + p.w / 2
       if (p.turn === 0) return painter.text(text, x, y0 - 8, { size: p.size, fill: fill(painter, l), align: 'center' })
