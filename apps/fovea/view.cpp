@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -22,9 +23,11 @@
 #include "view/curves.h"
 #include "view/diagnostics.h"
 #include "view/html.h"
-#include "view/png.h"
+#include "view/record_arrays.h"
 #include "view/record_file.h"
+#include "view/select.h"
 #include "view/svg.h"
+#include "view/svg_render.h"
 #include "view/terminal.h"
 #include "view/text_width.h"
 
@@ -37,12 +40,20 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kLinesAtOnce = 256;  // whose weights are in memory
 
 const std::vector<std::string> kViews = {"heatmap", "highlight", "flow", "heads", "steps", "diagnostics"};
-const std::vector<std::string> kFormats = {"terminal", "svg", "png", "html", "json", "npy", "pharaoh"};
+const std::vector<std::string> kFormats = {"terminal", "svg", "png", "pdf",         "html",
+                                           "json",     "npy", "npz", "safetensors", "pharaoh"};
+const std::vector<std::string> kData = {"json", "npy", "npz", "safetensors"};
+
+bool is_one_of(const std::string& format, const std::vector<std::string>& formats) {
+  return std::find(formats.begin(), formats.end(), format) != formats.end();
+}
 
 struct ViewFlags : ModelFlags {
   std::vector<std::string> what;
   std::string target, input, output, as = "heatmap", format, sort_by;
   int64_t line = 0, alternatives = 5;
+  bool scores = false;
+  bool one_attention = false, combined = false;  // whether --attention and --heads were given
   SearchOptions search;
   ReduceOptions heads;
   PictureStyle style;
@@ -55,10 +66,13 @@ std::string format_of(const ViewFlags& flags) {
   std::string extension = std::filesystem::path(flags.output).extension().string();
   if (extension.empty()) return "terminal";
   extension.erase(0, 1);
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (extension == "jsonl") return "json";
   if (extension == "txt") return "terminal";
-  check(std::find(kFormats.begin(), kFormats.end(), extension) != kFormats.end(),
-        "{}: expected the ending txt, svg, png, html, json, npy or pharaoh, or --format", flags.output);
+  check(is_one_of(extension, kFormats),
+        "{}: expected the ending txt, svg, png, pdf, html, json, npy, npz, safetensors or pharaoh, or --format",
+        flags.output);
   return extension;
 }
 
@@ -107,6 +121,7 @@ class ModelRecords {
   void decoded(std::span<const std::string> sources, size_t before, const Take& take) const {
     SearchOptions search = flags_.search;
     search.keep_weights = true;
+    search.keep_scores = flags_.scores;
     search.alternatives = flags_.alternatives;
     const std::vector<Translation> translations = translator_.translate(sources, search);
     for (size_t i = 0; i < sources.size(); ++i) {
@@ -121,7 +136,7 @@ class ModelRecords {
   }
   void forced(std::span<const std::string> sources, std::span<const std::string> targets, size_t before,
               const Take& take) const {
-    const ScoreOptions options{.keep_weights = true, .alternatives = flags_.alternatives};
+    const ScoreOptions options{.keep_weights = true, .keep_scores = flags_.scores, .alternatives = flags_.alternatives};
     const std::vector<Hypothesis> hypotheses = translator_.score(sources, targets, options);
     for (size_t i = 0; i < sources.size(); ++i) {
       AttentionRecord record = translator_.record(sources[i], hypotheses[i]);
@@ -185,18 +200,58 @@ std::string as_html(const AttentionRecord& record, const ViewFlags& flags) {
   return heatmap_html(grid, flags.style);
 }
 
+// An SVG in its format. A PNG and a PDF have the glyphs of this machine's fonts, and boxes where it has none.
+std::string rendered(const std::string& svg, const std::string& format) {
+  if (format == "svg") return svg;
+  Console console(stderr);
+  for (const MissingGlyphs& missing : missing_glyphs(svg)) console.line("warning: " + missing.statement());
+  return format == "png" ? svg_to_png(svg) : svg_to_pdf(svg);
+}
+
 std::string drawn(const AttentionRecord& record, const ViewFlags& flags, const std::string& format) {
   check(!record.source.empty(), "line {}: expected text, got an empty line, where nothing was attended to",
         record.line);
-  if (format == "npy") {
-    for (const RecordedAttention& a : record.attentions) {
-      if (a.kind == flags.heads.attention && a.model == flags.heads.member - 1) return to_npy(a);
-    }
-    fail("attention: the record has no {}", flags.heads.attention);
-  }
   if (format == "html") return as_html(record, flags);
-  const std::string svg = as_svg(record, flags);
-  return format == "png" ? svg_to_png(svg) : svg;
+  return rendered(as_svg(record, flags), format);
+}
+
+void check_scores(const AttentionRecord& record) {
+  check(!record.attentions.empty(), "scores: {} has no attention", record.architecture);
+  for (const RecordedAttention& a : record.attentions) {
+    check(!a.scores.empty(), "scores: the record of line {} has none; fovea view -m MODEL --scores -f json keeps them",
+          record.line);
+  }
+}
+
+// The records as data, less what was not asked for.
+int write_data(const ViewFlags& flags, const std::string& format) {
+  const bool safetensors = format == "safetensors";
+  check(!safetensors || (!flags.output.empty() && flags.output != "-"), "format safetensors: expected --output");
+  // A file of NPY holds one attention.
+  const RecordSelection selection{flags.one_attention || format == "npy", flags.combined, flags.heads};
+  Output output(safetensors ? "" : flags.output);
+  NpzWriter npz([&](const std::string& bytes) { output.write(bytes); });
+  SafetensorsRecords tensors;
+  int64_t count = 0;
+  each_record(flags, [&](AttentionRecord& record) {
+    ++count;
+    if (!record.source.empty()) {
+      select(record, selection);
+      if (flags.scores) check_scores(record);
+    }
+    if (format == "json") return output.write(to_json(record) + "\n");
+    if (record.source.empty()) return;  // an empty line: nothing was attended to
+    if (format == "npz") return npz.add(record);
+    if (safetensors) return tensors.add(record);
+    check(count == 1,
+          "format npy: a file holds one array and there are several records; choose one with --line, or npz");
+    output.write(to_npy(record.attentions.front(), flags.scores));
+  });
+  check(count > 0, "view: there is no line {}", flags.line);
+  if (format == "npz") npz.finish();
+  if (safetensors) tensors.write(flags.output);
+  output.commit();
+  return kDone;
 }
 
 int show_records(const ViewFlags& flags, const std::string& format) {
@@ -206,7 +261,6 @@ int show_records(const ViewFlags& flags, const std::string& format) {
   int64_t count = 0;
   each_record(flags, [&](AttentionRecord& record) {
     ++count;
-    if (format == "json") return output.write(to_json(record) + "\n");
     if (format == "pharaoh") {
       const bool empty = record.source.empty();
       return output.write((empty ? "" : to_pharaoh(align(record, flags.heads, flags.align), 0)) + "\n");
@@ -290,16 +344,15 @@ int show_diagnostics(const ViewFlags& flags, const std::string& format) {
 // ---- runs
 
 int show_runs(const ViewFlags& flags, const std::string& format) {
-  check(format == "terminal" || format == "svg" || format == "png",
-        "format {}: the curves of a run are for the terminal, svg or png", format);
+  check(is_one_of(format, {"terminal", "svg", "png", "pdf"}),
+        "format {}: the curves of a run are for the terminal, svg, png or pdf", format);
   std::vector<RunCurves> runs;
   for (const std::string& folder : flags.what) runs.push_back(read_run(folder));
   Output output(flags.output);
   if (format == "terminal") {
     output.write(curves_text(runs, terminal_style(flags.output.empty() ? STDOUT_FILENO : -1)));
   } else {
-    const std::string svg = curves_svg(runs);
-    output.write(format == "png" ? svg_to_png(svg) : svg);
+    output.write(rendered(curves_svg(runs), format));
   }
   output.commit();
   return kDone;
@@ -315,7 +368,7 @@ bool is_sentence(const std::string& text) {
 
 int view(ViewFlags flags) {
   const std::string format = format_of(flags);
-  const bool binary = format == "png" || format == "npy";
+  const bool binary = is_one_of(format, {"png", "pdf", "npy", "npz"});
   check(!binary || !flags.output.empty() || isatty(STDOUT_FILENO) != 1,
         "format {}: expected --output, for a terminal shows no such file", format);
   check(!flags.what.empty() || !flags.input.empty(),
@@ -329,8 +382,13 @@ int view(ViewFlags flags) {
                                   [](const std::string& path) { return std::filesystem::is_directory(path); });
     if (runs) return show_runs(flags, format);
   }
+  check(!flags.scores || is_one_of(format, kData), "--scores: expected --format json, npy, npz or safetensors");
+  check(!flags.scores || !flags.combined || flags.heads.heads == "one",
+        "--scores: expected no --heads {}, which combines weights; --layer and --head select scores",
+        flags.heads.heads);
   const bool diagnostics = flags.as == "diagnostics" || !flags.sort_by.empty();
-  return diagnostics ? show_diagnostics(flags, format) : show_records(flags, format);
+  if (diagnostics) return show_diagnostics(flags, format);
+  return is_one_of(format, kData) ? write_data(flags, format) : show_records(flags, format);
 }
 
 }  // namespace
@@ -354,6 +412,8 @@ void add_view(CLI::App& app, Run& run) {
   command->add_option("--line", flags->line, "Only this line of the input.")->check(at_least(1));
   command->add_option("--alternatives", flags->alternatives, "Likeliest words kept for every step.")
       ->check(at_least(0));
+  command->add_flag("--scores", flags->scores,
+                    "json, npy, npz, safetensors: also the attention scores, before softmax; npy has them alone.");
   command->add_option("--sort-by", flags->sort_by, "Diagnostics, the worst first.")
       ->check(CLI::IsMember(Diagnostics::names()));
   add_flags(*command, flags->heads, "Heads");
@@ -365,8 +425,13 @@ void add_view(CLI::App& app, Run& run) {
       "  fovea view -m runs/dates 'the 3rd of may 1986'\n"
       "  fovea view -m runs/dates 'the 3rd of may 1986' --as steps -o steps.html\n"
       "  fovea view -m runs/dates --input dates.txt --sort-by entropy\n"
+      "  fovea view -m runs/dates --input dates.txt --attention cross -o dates.npz\n"
       "  fovea view runs/dates");
-  command->callback([flags, &run] { run = [flags] { return view(*flags); }; });
+  command->callback([flags, &run, command] {
+    flags->one_attention = command->count("--attention") > 0;
+    flags->combined = command->count("--heads") > 0;
+    run = [flags] { return view(*flags); };
+  });
 }
 
 }  // namespace fovea::app

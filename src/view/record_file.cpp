@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -71,11 +70,15 @@ std::string nested(const std::vector<float>& numbers, const std::vector<int64_t>
 std::string attention_json(const RecordedAttention& a) {
   Json head{{"kind", a.kind}, {"mechanism", a.mechanism}, {"scope", a.scope}, {"selection", a.selection}};
   if (a.model > 0) head["model"] = a.model;
-  if (a.best_layer > 0) head["best_head"] = {{"layer", a.best_layer}, {"head", a.best_head}};
+  if (!a.best.heads.empty()) {
+    head["best_head"] = {{"heads", a.best.heads}, {"layer", a.best.layer}, {"head", a.best.head}};
+  }
+  if (!a.reduction.empty()) head["reduction"] = a.reduction;
   if (a.window > 0) head["window"] = a.window;
   std::string text = head.dump();
   text.pop_back();
   if (a.window > 0) text += ",\"centers\":" + nested(a.centers, {a.layers, a.heads, a.rows});
+  if (!a.scores.empty()) text += ",\"scores\":" + nested(a.scores, {a.layers, a.heads, a.rows, a.columns});
   return text + ",\"weights\":" + nested(a.weights, {a.layers, a.heads, a.rows, a.columns}) + "}";
 }
 
@@ -117,13 +120,15 @@ RecordedAttention attention_from(const Json& json, const std::string& place) {
   a.model = json.value("model", int64_t{0});
   a.window = json.value("window", int64_t{0});
   if (json.contains("best_head")) {
-    a.best_layer = json["best_head"].at("layer");
-    a.best_head = json["best_head"].at("head");
+    const Json& best = json["best_head"];
+    a.best = {best.value("heads", std::string("one")), best.at("layer"), best.at("head")};
   }
+  a.reduction = json.value("reduction", std::string());
   std::vector<int64_t> sizes(4, -1);
   read_nested(json.at("weights"), 0, sizes, a.weights, place);
   check(sizes[3] > 0, "{}: expected weights of [layer, head, row, column], got none", place);
   a.layers = sizes[0], a.heads = sizes[1], a.rows = sizes[2], a.columns = sizes[3];
+  if (json.contains("scores")) read_nested(json["scores"], 0, sizes, a.scores, place);
   if (a.window > 0) {
     std::vector<int64_t> rows = {a.layers, a.heads, a.rows};
     read_nested(json.at("centers"), 0, rows, a.centers, place);
@@ -207,23 +212,6 @@ std::vector<AttentionRecord> read_records(const std::string& path) {
   }
   check(!records.empty(), "{}: expected attention records, one a line, got none", path);
   return records;
-}
-
-std::string to_npy(const RecordedAttention& a) {
-  // Version 1.0 of the format: magic, the header's length, a Python dictionary padded to a multiple of 64, the data.
-  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}, {}, {}), }}", a.layers,
-                                   a.heads, a.rows, a.columns);
-  constexpr size_t kPrefix = 10;
-  header.append(63 - (kPrefix + header.size()) % 64, ' ');
-  header += '\n';
-  std::string out("\x93NUMPY\x01\x00", 8);
-  out += static_cast<char>(header.size() & 0xFF);
-  out += static_cast<char>(header.size() >> 8);
-  out += header;
-  const size_t bytes = a.weights.size() * sizeof(float);
-  out.resize(out.size() + bytes);
-  std::memcpy(out.data() + out.size() - bytes, a.weights.data(), bytes);
-  return out;
 }
 
 }  // namespace fovea

@@ -15,6 +15,7 @@
 #include "view/links.h"
 #include "view/png.h"
 #include "view/svg.h"
+#include "view/svg_render.h"
 #include "view/svg_text.h"
 #include "view/svg_words.h"
 
@@ -349,6 +350,31 @@ TEST(Png, OfAnSvg) {
   expect_png(svg_to_png(head + R"(width="32768" height="10"/>)", 1), 16384, 5);
   EXPECT_THROW(svg_to_png("no picture"), Error);
   EXPECT_THROW(svg_to_png(head + R"(width="30" height="20"/>)", 0), Error);
+}
+
+TEST(Pdf, OfAnSvg) {
+  if (!has_librsvg()) GTEST_SKIP() << "built without librsvg";
+  const std::string pdf = svg_to_pdf(
+      R"(<svg xmlns="http://www.w3.org/2000/svg" width="400" height="200"><text x="10" y="50">word</text></svg>)");
+  EXPECT_EQ(pdf.substr(0, 5), "%PDF-");
+  EXPECT_NE(pdf.find("/MediaBox [ 0 0 300 150 ]"), std::string::npos);  // points, 72 an inch
+  EXPECT_NE(pdf.find("/Font"), std::string::npos);
+  EXPECT_THROW(svg_to_pdf("no picture"), Error);
+}
+
+TEST(Fonts, CharactersThatNoFontHasAreMissing) {
+  if (!has_librsvg()) GTEST_SKIP() << "built without librsvg";
+  const auto missing = [](const std::string& text) {
+    return missing_glyphs("<svg><style>.\U000F0000{}</style><text class=\"\U000F0000\">" + text + "</text></svg>");
+  };
+  // No font has private characters of plane 15; spaces and marks of direction need no font.
+  EXPECT_TRUE(missing(" \u2068\u2069\u3000\n").empty());
+  const std::vector<MissingGlyphs> found = missing("\U000F0001\U000F0002\U000F0001");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].characters, "\U000F0001\U000F0002");
+  EXPECT_EQ(found[0].statement(),
+            "no font has the other characters \U000F0001\U000F0002, so they are drawn as boxes; Debian's package "
+            "fonts-noto-core has a font for them");
 }
 
 TEST_F(Pictures, ManyCellsAreOneImage) {

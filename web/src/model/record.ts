@@ -59,7 +59,7 @@ export interface Attention {
   heads: number
   rows: number
   columns: number
-  best: { layer: number; head: number } | null
+  best: { how: 'one' | 'mean' | 'max' | 'rollout'; layer: number; head: number } | null // 0: all layers or heads
   weights: Float32Array[] // [layer * heads + head], each [rows, columns]
 }
 
@@ -123,13 +123,11 @@ function readAttention(from: WireAttention, [rows, columns]: [number, number]): 
   }
 }
 
-// [layer, head] or {"layer", "head"}, from 1.
+// {"heads": "mean", "layer", "head"}, from 1, 0 for all; without "heads" one head is meant.
 function readBest(from: unknown): Attention['best'] {
-  if (Array.isArray(from) && from.length === 2) return { layer: Number(from[0]), head: Number(from[1]) }
-  if (from && typeof from === 'object' && 'layer' in from && 'head' in from) {
-    return { layer: Number(from.layer), head: Number(from.head) }
-  }
-  return null
+  if (!from || typeof from !== 'object' || !('layer' in from) || !('head' in from)) return null
+  const how = (['mean', 'max', 'rollout'] as const).find((h) => 'heads' in from && from.heads === h) ?? 'one'
+  return { how, layer: Number(from.layer), head: Number(from.head) }
 }
 
 export function readRecord(from: WireRecord): AttentionRecord {
