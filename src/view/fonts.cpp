@@ -18,8 +18,9 @@ namespace fovea {
 
 std::string MissingGlyphs::statement() const {
   return fmt::format(
-      "no font has the {} characters {}, so they are drawn as boxes; Debian's package {} has a font for them", script,
-      characters, package);
+      "no installed font covers the {} characters {}; the picture shows boxes instead (Debian has a font for them in "
+      "the package {})",
+      script, characters, package);
 }
 
 #ifdef FOVEA_RSVG
@@ -87,18 +88,15 @@ Owned<FcCharSet> covered() {
   return all;
 }
 
-// The text of an SVG: what is outside its tags and its style sheet.
+// The text of an SVG: everything outside its tags and its style sheet.
 std::string drawn_text(std::string_view svg) {
   std::string text;
   for (size_t at = 0; at < svg.size();) {
-    if (svg[at] != '<') {
-      const size_t end = std::min(svg.find('<', at), svg.size());
-      text += svg.substr(at, end - at);
-      at = end;
-    } else {
-      const size_t end = svg.substr(at).starts_with("<style") ? svg.find("</style>", at) : svg.find('>', at);
-      at = end == svg.npos ? svg.size() : end + 1;
-    }
+    if (svg.substr(at).starts_with("<style")) at = std::min(svg.find("</style>", at), svg.size());
+    const size_t begin = std::min(svg.find('>', at), svg.size() - 1) + 1,
+                 end = std::min(svg.find('<', begin), svg.size());
+    text += svg.substr(begin, end - begin);
+    at = end;
   }
   return text;
 }

@@ -19,7 +19,7 @@ struct MissingGlyphs {
   std::string package;     // of Debian, with a font that has them
   std::string characters;  // the first few
 
-  // "no font has the Chinese characters 我爱你; they are drawn as boxes. Debian's package fonts-wqy-microhei has them"
+  // "no installed font covers the Chinese characters 我爱你; the picture shows boxes instead (...)"
   std::string statement() const;
 };
 // Of the text that an SVG draws, script by script; none where Fovea was built without librsvg.

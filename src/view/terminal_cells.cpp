@@ -56,11 +56,13 @@ void draw_cell(TerminalPage& page, const WeightScale& scale, float weight, bool 
   }
 }
 
-void draw_halves(TerminalPage& page, const WeightScale& scale, float above, std::optional<float> below) {
+void draw_halves(TerminalPage& page, const WeightScale& scale, float above, std::optional<float> below,
+                 int64_t columns) {
   const auto colour = [&](float weight) {
     return is_absent(weight) ? masked_tint(page, scale) : weight_colour(page, scale, weight);
   };
-  page.write("▀", {.text = colour(above), .ground = below ? std::optional(colour(*below)) : std::nullopt});
+  const Ink ink{.text = colour(above), .ground = below ? std::optional(colour(*below)) : std::nullopt};
+  for (int64_t i = 0; i < columns; ++i) page.write("▀", ink);
 }
 
 Ink word_ink(const TerminalPage& page, const WeightScale& scale, float weight) {

@@ -140,7 +140,7 @@ class Heads {
     for (int64_t column = 0; column < grid.width(); ++column) {
       if (halves_)
         draw_halves(page_, scale_, grid.at(row, column),
-                    second ? std::optional(grid.at(row + 1, column)) : std::nullopt);
+                    second ? std::optional(grid.at(row + 1, column)) : std::nullopt, 1);
       else
         draw_cell(page_, scale_, grid.at(row, column), false, 1);
     }

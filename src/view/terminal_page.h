@@ -72,7 +72,8 @@ std::string short_weight(double weight);
 // One weight, `columns` wide, on a line of its own row.
 void draw_cell(TerminalPage& page, const WeightScale& scale, float weight, bool chosen, int64_t columns);
 // Two weights, one above the other; needs colours and Unicode. A masked half has a warm tint, no colour of the scale.
-void draw_halves(TerminalPage& page, const WeightScale& scale, float above, std::optional<float> below);
+void draw_halves(TerminalPage& page, const WeightScale& scale, float above, std::optional<float> below,
+                 int64_t columns);
 constexpr const char* kTintMasked = "masked";  // for draw_scale: shows that tint
 // The ink of a word that has a weight.
 Ink word_ink(const TerminalPage& page, const WeightScale& scale, float weight);

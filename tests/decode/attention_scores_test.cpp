@@ -95,22 +95,26 @@ void expect_made_of_scores(const Hypothesis& h, const ModelConfig& model) {
   }
 }
 
+// All mechanisms, and what else enters scores.
+std::vector<Setup> setups_of(const std::string& architecture) {
+  std::vector<Setup> all = mechanisms(architecture);
+  for (const char* relative : {"alibi", "rotary", "shaw"}) {
+    Setup& setup = all.emplace_back(Setup{relative, small_config(architecture)});
+    setup.config.attention.score = setup.config.self_attention.score = "scaled-dot";
+    setup.config.attention.relative = setup.config.self_attention.relative = relative;
+  }
+  if (architecture != "transformer") {
+    all.push_back({"coverage", small_config(architecture)});
+    all.back().config.attention.coverage = true;
+  }
+  return all;
+}
+
 class AttentionScores : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(AttentionScores, AreWhatWeightsAreMadeOf) {
   const ParallelCorpus sources = some_sources(kWords);
-  std::vector<Setup> setups = mechanisms(GetParam());
-  for (const char* relative : {"alibi", "rotary", "shaw"}) {
-    Setup& setup = setups.emplace_back(Setup{relative, mechanisms(GetParam())[0].config});
-    setup.config.attention.score = setup.config.self_attention.score = "scaled-dot";
-    setup.config.attention.relative = setup.config.self_attention.relative = relative;
-  }
-  if (GetParam() != "transformer") {
-    setups.push_back({"coverage", mechanisms(GetParam())[0].config});
-    setups.back().config.attention.coverage = true;
-    setups.back().config.attention.heads = 1;
-  }
-  for (const Setup& setup : setups) {
+  for (const auto& setup : setups_of(GetParam())) {
     SCOPED_TRACE(setup.name);
     const SmallModel small(setup.config, kWords, 3);
     SearchOptions options{.beam = 2, .max_length = 7, .keep_weights = true};

@@ -368,13 +368,14 @@ TEST(Fonts, CharactersThatNoFontHasAreMissing) {
     return missing_glyphs("<svg><style>.\U000F0000{}</style><text class=\"\U000F0000\">" + text + "</text></svg>");
   };
   // No font has private characters of plane 15; spaces and marks of direction need no font.
+  EXPECT_TRUE(missing("").empty());
   EXPECT_TRUE(missing(" \u2068\u2069\u3000\n").empty());
   const std::vector<MissingGlyphs> found = missing("\U000F0001\U000F0002\U000F0001");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].characters, "\U000F0001\U000F0002");
   EXPECT_EQ(found[0].statement(),
-            "no font has the other characters \U000F0001\U000F0002, so they are drawn as boxes; Debian's package "
-            "fonts-noto-core has a font for them");
+            "no installed font covers the other characters \U000F0001\U000F0002; the picture shows boxes instead "
+            "(Debian has a font for them in the package fonts-noto-core)");
 }
 
 TEST_F(Pictures, ManyCellsAreOneImage) {
