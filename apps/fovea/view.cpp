@@ -7,25 +7,17 @@
 #include <cctype>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/error.h"
-#include "base/thousands.h"
-#include "decode/options.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
-#include "fovea/flags.h"
 #include "fovea/output.h"
+#include "fovea/view_records.h"
 #include "store/shipped.h"
-#include "text/lines.h"
-#include "view/align.h"
 #include "view/curves.h"
 #include "view/diagnostics.h"
 #include "view/html.h"
-#include "view/record_arrays.h"
-#include "view/record_file.h"
-#include "view/select.h"
 #include "view/svg.h"
 #include "view/svg_render.h"
 #include "view/terminal.h"
@@ -35,10 +27,6 @@ namespace fovea::app {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr size_t kLinesAtOnce = 256;  // whose weights are in memory
-
 const std::vector<std::string> kViews = {"heatmap", "highlight", "flow", "heads", "steps", "diagnostics"};
 const std::vector<std::string> kFormats = {"terminal", "svg", "png", "pdf",         "html",
                                            "json",     "npy", "npz", "safetensors", "pharaoh"};
@@ -47,18 +35,6 @@ const std::vector<std::string> kData = {"json", "npy", "npz", "safetensors"};
 bool is_one_of(const std::string& format, const std::vector<std::string>& formats) {
   return std::find(formats.begin(), formats.end(), format) != formats.end();
 }
-
-struct ViewFlags : ModelFlags {
-  std::vector<std::string> what;
-  std::string target, input, output, as = "heatmap", format, sort_by;
-  int64_t line = 0, alternatives = 5;
-  bool scores = false;
-  bool one_attention = false, combined = false;  // whether --attention and --heads were given
-  SearchOptions search;
-  ReduceOptions heads;
-  PictureStyle style;
-  AlignOptions align;
-};
 
 // --format, or what the output file's name says.
 std::string format_of(const ViewFlags& flags) {
@@ -74,90 +50,6 @@ std::string format_of(const ViewFlags& flags) {
         "{}: expected the ending txt, svg, png, pdf, html, json, npy, npz, safetensors or pharaoh, or --format",
         flags.output);
   return extension;
-}
-
-// ---- where records come from
-
-using Take = std::function<void(AttentionRecord&)>;
-
-class ModelRecords {
- public:
-  explicit ModelRecords(const ViewFlags& flags) : flags_(flags), translator_(flags.load()) {}
-
-  void each(const Take& take) const {
-    const std::vector<std::string> sources = flags_.input.empty() ? flags_.what : read_lines(flags_.input);
-    check(!sources.empty(), "view: expected a sentence, or --input with sentences");
-    std::vector<std::string> targets;
-    if (!flags_.target.empty()) {
-      targets = flags_.input.empty() ? std::vector{flags_.target} : read_lines(flags_.target);
-      check(targets.size() == sources.size(), "--target: expected a target for each of {} sources, got {}",
-            sources.size(), targets.size());
-    }
-    Console console(stderr);
-    if (flags_.input.empty()) warn_of_unknown(console);
-    for (size_t at = 0; at < sources.size(); at += kLinesAtOnce) {
-      const size_t count = std::min(kLinesAtOnce, sources.size() - at);
-      const auto part = std::span(sources).subspan(at, count);
-      if (targets.empty()) {
-        decoded(part, at, take);
-      } else {
-        forced(part, std::span(targets).subspan(at, count), at, take);
-      }
-      if (sources.size() > kLinesAtOnce) {
-        console.live(
-            fmt::format("{} of {} lines", thousands(static_cast<int64_t>(at + count)), thousands(std::ssize(sources))));
-      }
-    }
-  }
-
- private:
-  void warn_of_unknown(Console& console) const {
-    for (const std::string& text : flags_.what) {
-      for (const std::string& word : translator_.unknown(text)) {
-        console.line(fmt::format("warning: the model does not know \"{}\"", harmless(word, false)));
-      }
-    }
-  }
-  void decoded(std::span<const std::string> sources, size_t before, const Take& take) const {
-    SearchOptions search = flags_.search;
-    search.keep_weights = true;
-    search.keep_scores = flags_.scores;
-    search.alternatives = flags_.alternatives;
-    const std::vector<Translation> translations = translator_.translate(sources, search);
-    for (size_t i = 0; i < sources.size(); ++i) {
-      for (size_t n = 0; n < translations[i].candidates.size(); ++n) {
-        AttentionRecord record = translator_.record(sources[i], translations[i].candidates[n].hypothesis);
-        record.line = static_cast<int64_t>(before + i) + 1;
-        record.rank = static_cast<int64_t>(n) + 1;
-        record.search = search_name(flags_.search);
-        take(record);
-      }
-    }
-  }
-  void forced(std::span<const std::string> sources, std::span<const std::string> targets, size_t before,
-              const Take& take) const {
-    const ScoreOptions options{.keep_weights = true, .keep_scores = flags_.scores, .alternatives = flags_.alternatives};
-    const std::vector<Hypothesis> hypotheses = translator_.score(sources, targets, options);
-    for (size_t i = 0; i < sources.size(); ++i) {
-      AttentionRecord record = translator_.record(sources[i], hypotheses[i]);
-      record.line = static_cast<int64_t>(before + i) + 1;
-      record.search = "forced";
-      take(record);
-    }
-  }
-
-  const ViewFlags& flags_;
-  Translator translator_;
-};
-
-void each_record(const ViewFlags& flags, const Take& take) {
-  const auto chosen = [&](AttentionRecord& record) {
-    if (flags.line == 0 || record.line == flags.line) take(record);
-  };
-  if (!flags.models.empty()) return ModelRecords(flags).each(chosen);
-  for (const std::string& path : flags.what) {
-    for (AttentionRecord& record : read_records(path)) chosen(record);
-  }
 }
 
 // ---- what is made of a record
@@ -215,45 +107,6 @@ std::string drawn(const AttentionRecord& record, const ViewFlags& flags, const s
   return rendered(as_svg(record, flags), format);
 }
 
-void check_scores(const AttentionRecord& record) {
-  check(!record.attentions.empty(), "scores: {} has no attention", record.architecture);
-  for (const RecordedAttention& a : record.attentions) {
-    check(!a.scores.empty(), "scores: the record of line {} has none; fovea view -m MODEL --scores -f json keeps them",
-          record.line);
-  }
-}
-
-// The records as data, less what was not asked for.
-int write_data(const ViewFlags& flags, const std::string& format) {
-  const bool safetensors = format == "safetensors";
-  check(!safetensors || (!flags.output.empty() && flags.output != "-"), "format safetensors: expected --output");
-  // A file of NPY holds one attention.
-  const RecordSelection selection{flags.one_attention || format == "npy", flags.combined, flags.heads};
-  Output output(safetensors ? "" : flags.output);
-  NpzWriter npz([&](const std::string& bytes) { output.write(bytes); });
-  SafetensorsRecords tensors;
-  int64_t count = 0;
-  each_record(flags, [&](AttentionRecord& record) {
-    ++count;
-    if (!record.source.empty()) {
-      select(record, selection);
-      if (flags.scores) check_scores(record);
-    }
-    if (format == "json") return output.write(to_json(record) + "\n");
-    if (record.source.empty()) return;  // an empty line: nothing was attended to
-    if (format == "npz") return npz.add(record);
-    if (safetensors) return tensors.add(record);
-    check(count == 1,
-          "format npy: a file holds one array and there are several records; choose one with --line, or npz");
-    output.write(to_npy(record.attentions.front(), flags.scores));
-  });
-  check(count > 0, "view: there is no line {}", flags.line);
-  if (format == "npz") npz.finish();
-  if (safetensors) tensors.write(flags.output);
-  output.commit();
-  return kDone;
-}
-
 int show_records(const ViewFlags& flags, const std::string& format) {
   const TerminalStyle terminal = terminal_style(flags.output.empty() ? STDOUT_FILENO : -1);
   Output output(flags.output);
@@ -272,71 +125,6 @@ int show_records(const ViewFlags& flags, const std::string& format) {
   });
   check(count > 0, "view: there is no line {}", flags.line);
   if (!picture.empty()) output.write(picture);
-  output.commit();
-  return kDone;
-}
-
-// ---- numbers
-
-struct Diagnosed {
-  int64_t line, rank;
-  std::string source, target;
-  Diagnostics numbers;
-};
-
-std::vector<Diagnosed> diagnose_all(const ViewFlags& flags) {
-  std::vector<Diagnosed> all;
-  each_record(flags, [&](const AttentionRecord& record) {
-    if (record.source.empty()) return;
-    all.push_back(
-        {record.line, record.rank, record.source_text, record.target_text, diagnose(reduce(record, flags.heads))});
-  });
-  check(!all.empty(), "view: expected sentences, got none that have words");
-  if (flags.sort_by.empty()) return all;
-  const bool higher = Diagnostics::higher_is_worse(flags.sort_by);
-  std::stable_sort(all.begin(), all.end(), [&](const Diagnosed& a, const Diagnosed& b) {
-    const double x = a.numbers.named(flags.sort_by), y = b.numbers.named(flags.sort_by);
-    return higher ? x > y : x < y;
-  });
-  return all;
-}
-
-int show_diagnostics(const ViewFlags& flags, const std::string& format) {
-  check(format == "terminal" || format == "json", "format {}: diagnostics are for the terminal or json", format);
-  const std::vector<Diagnosed> all = diagnose_all(flags);
-  const TerminalStyle terminal = terminal_style(flags.output.empty() ? STDOUT_FILENO : -1);
-  const std::vector<std::string> names = Diagnostics::names();
-  Output output(flags.output);
-  std::string text;
-  if (format == "terminal") {
-    text = fmt::format("{:>6}", "line");
-    for (const std::string& name : names) text += "  " + name;
-    text += "  source → target\n";
-  }
-  const auto numbers = [&](const std::string& head, const auto& value) {
-    std::string row = fmt::format("{:>6}", head);
-    for (const std::string& name : names) row += fmt::format("  {:>{}.3f}", value(name), name.size());
-    return row;
-  };
-  for (const Diagnosed& d : all) {
-    if (format == "json") {
-      Json json{{"line", d.line}, {"rank", d.rank}, {"source", d.source}, {"target", d.target}};
-      for (const std::string& name : names) json[name] = d.numbers.named(name);
-      text += json.dump() + "\n";
-    } else {
-      text += numbers(std::to_string(d.line), [&](const std::string& name) { return d.numbers.named(name); });
-      text += fmt::format("  {} → {}\n", harmless(d.source, !terminal.unicode), harmless(d.target, !terminal.unicode));
-    }
-  }
-  if (format == "terminal" && all.size() > 1) {
-    text += numbers("mean", [&](const std::string& name) {
-      double sum = 0;
-      for (const Diagnosed& d : all) sum += d.numbers.named(name);
-      return sum / static_cast<double>(all.size());
-    });
-    text += fmt::format("  of {} sentences\n", all.size());
-  }
-  output.write(text);
   output.commit();
   return kDone;
 }

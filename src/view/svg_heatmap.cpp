@@ -21,6 +21,13 @@ double widest(const std::vector<Label>& labels) {
   return most;
 }
 
+// Whether every label has room above its column; a mark, which is alone at an end, may reach beyond it.
+bool fit_above(const std::vector<Label>& labels, double cell, double size) {
+  return std::all_of(labels.begin(), labels.end(), [&](const Label& label) {
+    return ems(shown(label)) * size <= (label.mark ? cell * 1.5 : cell - 4);
+  });
+}
+
 // Sizes that follow from the number of cells and the lengths of the labels.
 struct Plan {
   double cell_width, cell_height, size;  // of the labels' font
@@ -37,7 +44,7 @@ struct Plan {
     const double column = widest(grid.columns) * size;
     row_space = widest(grid.rows) * size + 8;
     column_space = std::max(size + 8, kNames);
-    if (column <= cell_width - 4) return;
+    if (fit_above(grid.columns, cell_width, size)) return;
     turn = cell_width >= 20 ? -45 : -90;
     column_space = std::max(column * std::sin(-turn * std::numbers::pi / 180) + size, kNames);
     overhang = turn == -45 ? column * std::numbers::sqrt2 / 2 : 0;

@@ -37,7 +37,9 @@ function plan(grid: Grid, room: number, corner = 64) {
   const size = large ? 11 : Math.min(13, Math.min(w, h) * 0.86)
   const every = large ? Math.ceil(kLeastCell / w) : 1 // tokens to a label
   const longest = Math.ceil(widest(grid.columns, size))
-  const turn = longest <= w - 4 ? 0 : w >= 24 ? -45 : -90
+  // A mark, which is alone at an end, may reach beyond its column.
+  const fits = grid.columns.every((l) => measure(shown(l), size) <= (l.mark ? w * 1.5 : w - 4))
+  const turn = fits ? 0 : w >= 24 ? -45 : -90
   const over = turn === 0 ? 34 : Math.max(34, longest * Math.sin((-turn * Math.PI) / 180) + size + 4)
   return { w, h, size, every, turn, most, left: names, top: over, spare: turn === -45 ? longest * 0.72 : 4 }
 }
