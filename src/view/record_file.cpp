@@ -102,11 +102,16 @@ RecordedAttention attention_from(const Json& json, int64_t source, int64_t targe
     check(sizes[3] > 0, "expected weights of [layer, head, row, column], got none");
     a.layers = sizes[0], a.heads = sizes[1], a.rows = sizes[2], a.columns = sizes[3];
     check_size(a, source, target);
+    if (json.contains("scores")) read_nested(json["scores"], 0, sizes, a.scores);
   }
   if (json.contains("best_head")) {
-    a.best_layer = whole(json["best_head"], "layer", 1, a.layers);
-    a.best_head = whole(json["best_head"], "head", 1, a.heads);
+    const Json& best = json["best_head"];
+    a.best.heads = best.value("heads", std::string("one"));
+    const int64_t first = a.best.heads == "one" ? 1 : 0;
+    a.best.layer = whole(best, "layer", first, a.layers);
+    a.best.head = whole(best, "head", first, a.heads);
   }
+  a.reduction = json.value("reduction", std::string());
   if (a.window > 0) {
     std::vector<int64_t> rows = {a.layers, a.heads, a.rows};
     read_nested(json.at("centers"), 0, rows, a.centers);

@@ -1,4 +1,4 @@
-// Attention records as files: JSON, one object a line, and NPY for the weights alone. docs/record.md has the schema.
+// Attention records as files: JSON, one object a line. docs/record.md has the schema; record_arrays.h has the arrays.
 #pragma once
 
 #include <span>
@@ -29,8 +29,5 @@ std::string to_compact_json(const AttentionRecord& record, const Shared& shared 
 AttentionRecord record_from_json(std::string_view text, const std::string& place);
 // The objects of a file, one a line, plain or gzip; "-" is standard input.
 std::vector<AttentionRecord> read_records(const std::string& path);
-
-// f32 [layer, head, row, column], NaN where absent: numpy.load reads it.
-std::string to_npy(const RecordedAttention& attention);
 
 }  // namespace fovea

@@ -1,4 +1,4 @@
-// Attention records as JSON, exact and compact, and as NPY.
+// Attention records as JSON, exact and compact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,7 +74,10 @@ std::string nested(const std::vector<float>& numbers, const std::vector<int64_t>
 std::string attention_json(const RecordedAttention& a, const Form& form) {
   Json head{{"kind", a.kind}, {"mechanism", a.mechanism}, {"scope", a.scope}, {"selection", a.selection}};
   if (a.model > 0) head["model"] = a.model;
-  if (a.best_layer > 0) head["best_head"] = {{"layer", a.best_layer}, {"head", a.best_head}};
+  if (!a.best.heads.empty()) {
+    head["best_head"] = {{"heads", a.best.heads}, {"layer", a.best.layer}, {"head", a.best.head}};
+  }
+  if (!a.reduction.empty()) head["reduction"] = a.reduction;
   if (a.window > 0) head["window"] = a.window;
   if (form.compact) head["shape"] = {a.layers, a.heads, a.rows, a.columns};
   std::string text = head.dump();
@@ -84,6 +87,7 @@ std::string attention_json(const RecordedAttention& a, const Form& form) {
     const int64_t first_row = form.shared.rank == 0 ? 0 : a.kind == "encoder-self" ? a.rows : form.shared.rows;
     return text + fmt::format(",\"packed\":\"{}\"}}", pack_weights(a, first_row));
   }
+  if (!a.scores.empty()) text += ",\"scores\":" + nested(a.scores, {a.layers, a.heads, a.rows, a.columns});
   return text + ",\"weights\":" + nested(a.weights, {a.layers, a.heads, a.rows, a.columns}) + "}";
 }
 
@@ -170,23 +174,6 @@ Shared shared_with_earlier(std::span<const AttentionRecord> candidates) {
     if (shared.rank > 0 && (best.rank == 0 || shared.rows > best.rows)) best = shared;
   }
   return best;
-}
-
-std::string to_npy(const RecordedAttention& a) {
-  // Version 1.0 of the format: magic, the header's length, a Python dictionary padded to a multiple of 64, the data.
-  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}, {}, {}), }}", a.layers,
-                                   a.heads, a.rows, a.columns);
-  constexpr size_t kPrefix = 10;
-  header.append(63 - (kPrefix + header.size()) % 64, ' ');
-  header += '\n';
-  std::string out("\x93NUMPY\x01\x00", 8);
-  out += static_cast<char>(header.size() & 0xFF);
-  out += static_cast<char>(header.size() >> 8);
-  out += header;
-  const size_t bytes = a.weights.size() * sizeof(float);
-  out.resize(out.size() + bytes);
-  std::memcpy(out.data() + out.size() - bytes, a.weights.data(), bytes);
-  return out;
 }
 
 }  // namespace fovea

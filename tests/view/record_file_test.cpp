@@ -1,4 +1,4 @@
-// Records as JSON and NPY: what is written is read back, and what is damaged is refused with its place.
+// Records as JSON: what is written is read back, and what is damaged is refused with its place.
 #include "view/record_file.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,9 @@ AttentionRecord some_record() {
   cross.rows = 2, cross.columns = 3, cross.window = 1;
   cross.weights = {0.1f, 0.9f, absent, absent, 1.0f / 3, 2.0f / 3};
   cross.centers = {0.25f, 1.75f};
-  cross.best_layer = cross.best_head = 1;
+  cross.best = {"mean", 1, 0};
+  cross.scores = {1, 2, absent, absent, 0, -1.5f};
+  cross.reduction = "cross attention, layer 2";
   r.attentions = {cross};
   return r;
 }
@@ -43,6 +45,8 @@ TEST(RecordFile, IsReadBack) {
   EXPECT_TRUE(std::isnan(back.attentions[0].weights[2]));
   EXPECT_EQ(back.attentions[0].weights[4], 1.0f / 3);  // to the bit
   EXPECT_EQ(back.attentions[0].centers, r.attentions[0].centers);
+  EXPECT_EQ(back.attentions[0].scores[5], -1.5f);
+  EXPECT_EQ(back.attentions[0].best.heads, "mean");
   EXPECT_EQ(back.target[0].text, "爱");
   EXPECT_TRUE(back.target[1].mark);
   EXPECT_EQ(back.steps[0].alternatives[1].text, "ai");
@@ -198,19 +202,6 @@ TEST(RecordFile, RefusesWhatIsNoRecord) {
   EXPECT_ERROR(read_records(folder.file("r.jsonl", good + "\n{}\n")), "r.jsonl:2: expected an attention record");
   EXPECT_ERROR(read_records(folder.file("empty", "")), "empty: expected attention records, one a line, got none");
   EXPECT_EQ(read_records(folder.file("two", good + "\n" + good + "\n")).size(), 2u);
-}
-
-TEST(RecordFile, IsAnNpyArray) {
-  const RecordedAttention a = some_record().attentions[0];
-  const std::string npy = to_npy(a);
-  EXPECT_EQ(npy.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
-  const size_t header = static_cast<unsigned char>(npy[8]) + 256u * static_cast<unsigned char>(npy[9]);
-  EXPECT_EQ((10 + header) % 64, 0u);
-  EXPECT_NE(npy.find("'shape': (1, 1, 2, 3)"), std::string::npos);
-  EXPECT_EQ(npy.size(), 10 + header + 6 * sizeof(float));
-  float last = 0;
-  std::memcpy(&last, npy.data() + npy.size() - sizeof(float), sizeof(float));
-  EXPECT_EQ(last, a.weights.back());
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ export interface Attention {
   heads: number
   rows: number
   columns: number
-  best: { layer: number; head: number } | null
+  best: { how: 'one' | 'mean' | 'max' | 'rollout'; layer: number; head: number } | null // 0: all layers or heads
   weights: Float32Array[] // [layer * heads + head], each [rows, columns]
 }
 
@@ -183,10 +183,12 @@ function readPacked(bytes: Uint8Array, size: Size, shared: Attention | undefined
   })
 }
 
-// [layer, head] or {"layer", "head"}, from 1.
+// {"heads": "mean", "layer", "head"}, from 1, 0 for all; without "heads" one head is meant.
 function readBest(from: unknown, { layers, heads }: Size): Attention['best'] {
-  const { layer, head } = isList(from) ? { layer: from[0], head: from[1] } : ((from ?? {}) as Record<string, unknown>)
-  return isCount(layer, 1, layers) && isCount(head, 1, heads) ? { layer, head } : null
+  const best = (from ?? {}) as Record<string, unknown>
+  const how = (['mean', 'max', 'rollout'] as const).find((h) => best['heads'] === h) ?? 'one'
+  const least = how === 'one' ? 1 : 0
+  return isCount(best['layer'], least, layers) && isCount(best['head'], least, heads) ? { how, layer: best['layer'], head: best['head'] } : null
 }
 
 interface Read {

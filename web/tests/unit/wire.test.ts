@@ -107,17 +107,17 @@ describe('text', () => {
 })
 
 describe('cells', () => {
-  const tint = weightTint('cividis', 'linear')
+  const tint = weightTint('blues', 'linear', 1, false)
   const cells = { rows: 2, columns: 2, mirror: false, tint }
   it('are one pixel each, absent ones clear', () => {
     const { pixels } = rasterise({ ...cells, weights: Float32Array.of(0, 1, NaN, 0.5) }, 20, 20)
-    expect(pixels[0]!.toString(16)).toBe('ff4e2200')
-    expect(pixels[1]!.toString(16)).toBe('ff38e8fe')
+    expect(pixels[0]!.toString(16)).toBe('ffffffff')
+    expect(pixels[1]!.toString(16)).toBe('ff131211')
     expect(pixels[2]).toBe(0)
   })
   it('run from the right where the script does', () => {
     const { pixels } = rasterise({ ...cells, mirror: true, weights: Float32Array.of(0, 1, 0, 0) }, 20, 20)
-    expect(pixels[0]!.toString(16)).toBe('ff38e8fe')
+    expect(pixels[0]!.toString(16)).toBe('ff131211')
   })
   it('keep every peak when there are fewer pixels', () => {
     const weights = new Float32Array(64 * 64)
