@@ -232,7 +232,8 @@ void add_evaluate(CLI::App& app, Run& run) {
   command->add_option("--first", flags->alignment.first, "With --alignment: the number of the first word.")
       ->check(CLI::IsMember({0, 1}));
   command->add_flag("--store-best", flags->alignment.store_best,
-                    "With --alignment and --model: remember the best head in the model's config.json.");
+                    "With --alignment and --model: store in the model's config.json what aligned best, a head or a combination of "
+                    "heads, for --heads best.");
   command->add_flag("--json", flags->json, "Print JSON.");
   add_flags(*command, flags->search, "Search");
   command->callback([flags, &run] { run = [flags] { return evaluate(*flags); }; });

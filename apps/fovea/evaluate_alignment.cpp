@@ -35,16 +35,23 @@ std::vector<GoldAlignment> read_gold(const std::string& path, int64_t first) {
   return gold;
 }
 
-std::vector<Row> rows_for(const RecordedAttention& cross) {
+// Every head, then the ways to combine them.
+std::vector<Row> rows_for(const RecordedAttention& cross, bool rolls_out) {
   std::vector<Row> rows;
   for (int64_t layer = 1; layer <= cross.layers; ++layer) {
     for (int64_t head = 1; head <= cross.heads; ++head) {
       rows.push_back(
           {fmt::format("layer {} head {}", layer, head), {.heads = "one", .layer = layer, .head = head}, {}});
     }
-    if (cross.heads > 1) rows.push_back({fmt::format("layer {} mean", layer), {.layer = layer}, {}});
+    if (cross.heads == 1) continue;
+    rows.push_back({fmt::format("layer {} mean", layer), {.heads = "mean", .layer = layer}, {}});
+    rows.push_back({fmt::format("layer {} max", layer), {.heads = "max", .layer = layer}, {}});
   }
-  if (cross.layers > 1) rows.push_back({"mean of all", {}, {}});
+  if (cross.layers > 1) {
+    rows.push_back({"mean of all", {.heads = "mean"}, {}});
+    rows.push_back({"max of all", {.heads = "max"}, {}});
+  }
+  if (rolls_out) rows.push_back({"rollout", {.heads = "rollout"}, {}});
   return rows;
 }
 
@@ -62,11 +69,15 @@ std::vector<Row> measure_heads(const AlignmentTest& test, const Translator& tran
     const std::vector<Hypothesis> forced = translator.score(sources, targets, {.keep_weights = true});
     for (size_t i = 0; i < count; ++i) {
       const AttentionRecord record = translator.record(sources[i], forced[i]);
-      const auto cross = std::find_if(record.attentions.begin(), record.attentions.end(),
-                                      [](const RecordedAttention& a) { return a.kind == "cross"; });
+      const auto find = [&](std::string_view kind) {
+        return std::find_if(record.attentions.begin(), record.attentions.end(),
+                            [&](const RecordedAttention& a) { return a.kind == kind; });
+      };
+      const auto cross = find("cross");
       check(cross != record.attentions.end(), "evaluate: --alignment expects a model that attends to its source");
-      if (rows.empty()) rows = rows_for(*cross);
-      for (Row& row : rows) row.score.add(align(record, row.heads, {}), gold[at + i]);
+      if (rows.empty()) rows = rows_for(*cross, find("encoder-self") != record.attentions.end());
+      // People number the words of a text that they see split by spaces.
+      for (Row& row : rows) row.score.add(align(record, row.heads, {.count = "spaces"}), gold[at + i]);
     }
     console.live(fmt::format("aligned {} of {} pairs", thousands(static_cast<int64_t>(at + count)),
                              thousands(std::ssize(gold))));
@@ -88,7 +99,9 @@ void print(const std::vector<Row>& rows, const Row* best, bool json) {
   for (const Row& row : rows) {
     const AlignmentScore& s = row.score;
     list.push_back({{"name", row.name}, {"aer", s.error_rate()}, {"precision", s.precision()}, {"recall", s.recall()}});
-    if (row.heads.heads == "one") list.back().update({{"layer", row.heads.layer}, {"head", row.heads.head}});
+    if (best == nullptr) continue;
+    list.back().update({{"heads", row.heads.heads}, {"layer", row.heads.layer}, {"head", row.heads.head}});
+    list.back()["best"] = &row == best;
   }
   if (json) {
     fmt::print("{}\n", list.dump(2));
@@ -99,8 +112,7 @@ void print(const std::vector<Row>& rows, const Row* best, bool json) {
   fmt::print("{:{}}     AER  precision  recall\n", "", width);
   for (const Row& row : rows) {
     fmt::print("{:{}}  {:6.2f}     {:6.2f}  {:6.2f}{}\n", row.name, width, 100 * row.score.error_rate(),
-               100 * row.score.precision(), 100 * row.score.recall(),
-               &row == best && rows.size() > 1 ? "  best head" : "");
+               100 * row.score.precision(), 100 * row.score.recall(), &row == best && rows.size() > 1 ? "  best" : "");
   }
 }
 
@@ -116,16 +128,16 @@ int evaluate_alignment(const AlignmentTest& test, const ModelFlags& models) {
   const std::vector<Row> rows = measure_heads(test, translator, gold);
   const Row* best = nullptr;
   for (const Row& row : rows) {
-    if (row.heads.heads != "one") continue;
     if (best == nullptr || row.score.error_rate() < best->score.error_rate()) best = &row;
   }
   print(rows, best, test.json);
   if (test.store_best && best != nullptr) {
     FolderConfig config = translator.model().config;
+    config.best_heads = best->heads.heads;
     config.best_layer = best->heads.layer;
     config.best_head = best->heads.head;
     save_config(models.models.front(), config);
-    fmt::print(stderr, "{} is now the best head of {}\n", best->name, models.models.front());
+    fmt::print(stderr, "--heads best now means \"{}\" for {}\n", best->name, models.models.front());
   }
   return kDone;
 }

@@ -4,27 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/error.h"
-#include "base/thousands.h"
-#include "decode/options.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
-#include "fovea/flags.h"
 #include "fovea/output.h"
+#include "fovea/view_records.h"
 #include "store/shipped.h"
-#include "text/lines.h"
-#include "view/align.h"
 #include "view/curves.h"
 #include "view/diagnostics.h"
 #include "view/html.h"
-#include "view/png.h"
-#include "view/record_file.h"
 #include "view/svg.h"
+#include "view/svg_render.h"
 #include "view/terminal.h"
 #include "view/text_width.h"
 
@@ -32,22 +27,14 @@ namespace fovea::app {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr size_t kLinesAtOnce = 256;  // whose weights are in memory
-
 const std::vector<std::string> kViews = {"heatmap", "highlight", "flow", "heads", "steps", "diagnostics"};
-const std::vector<std::string> kFormats = {"terminal", "svg", "png", "html", "json", "npy", "pharaoh"};
+const std::vector<std::string> kFormats = {"terminal", "svg", "png", "pdf",         "html",
+                                           "json",     "npy", "npz", "safetensors", "pharaoh"};
+const std::vector<std::string> kData = {"json", "npy", "npz", "safetensors"};
 
-struct ViewFlags : ModelFlags {
-  std::vector<std::string> what;
-  std::string target, input, output, as = "heatmap", format, sort_by;
-  int64_t line = 0, alternatives = 5;
-  SearchOptions search;
-  ReduceOptions heads;
-  PictureStyle style;
-  AlignOptions align;
-};
+bool is_one_of(const std::string& format, const std::vector<std::string>& formats) {
+  return std::find(formats.begin(), formats.end(), format) != formats.end();
+}
 
 // --format, or what the output file's name says.
 std::string format_of(const ViewFlags& flags) {
@@ -55,94 +42,14 @@ std::string format_of(const ViewFlags& flags) {
   std::string extension = std::filesystem::path(flags.output).extension().string();
   if (extension.empty()) return "terminal";
   extension.erase(0, 1);
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (extension == "jsonl") return "json";
   if (extension == "txt") return "terminal";
-  check(std::find(kFormats.begin(), kFormats.end(), extension) != kFormats.end(),
-        "{}: expected the ending txt, svg, png, html, json, npy or pharaoh, or --format", flags.output);
+  check(is_one_of(extension, kFormats),
+        "{}: expected the ending txt, svg, png, pdf, html, json, npy, npz, safetensors or pharaoh, or --format",
+        flags.output);
   return extension;
-}
-
-// ---- where records come from
-
-using Take = std::function<void(AttentionRecord&)>;
-
-class ModelRecords {
- public:
-  explicit ModelRecords(const ViewFlags& flags) : flags_(flags), translator_(flags.load()) {}
-
-  void each(const Take& take) const {
-    const std::vector<std::string> sources = flags_.input.empty() ? flags_.what : read_lines(flags_.input);
-    check(!sources.empty(), "view: expected a sentence, or --input with sentences");
-    std::vector<std::string> targets;
-    if (!flags_.target.empty()) {
-      targets = flags_.input.empty() ? std::vector{flags_.target} : read_lines(flags_.target);
-      check(targets.size() == sources.size(), "--target: expected a target for each of {} sources, got {}",
-            sources.size(), targets.size());
-    }
-    Console console(stderr);
-    if (flags_.input.empty()) warn_of_unknown(console);
-    for (size_t at = 0; at < sources.size(); at += kLinesAtOnce) {
-      const size_t count = std::min(kLinesAtOnce, sources.size() - at);
-      const auto part = std::span(sources).subspan(at, count);
-      if (targets.empty()) {
-        decoded(part, at, take);
-      } else {
-        forced(part, std::span(targets).subspan(at, count), at, take);
-      }
-      if (sources.size() > kLinesAtOnce) {
-        console.live(
-            fmt::format("{} of {} lines", thousands(static_cast<int64_t>(at + count)), thousands(std::ssize(sources))));
-      }
-    }
-  }
-
- private:
-  void warn_of_unknown(Console& console) const {
-    for (const std::string& text : flags_.what) {
-      for (const std::string& word : translator_.unknown(text)) {
-        console.line(fmt::format("warning: the model does not know \"{}\"", harmless(word, false)));
-      }
-    }
-  }
-  void decoded(std::span<const std::string> sources, size_t before, const Take& take) const {
-    SearchOptions search = flags_.search;
-    search.keep_weights = true;
-    search.alternatives = flags_.alternatives;
-    const std::vector<Translation> translations = translator_.translate(sources, search);
-    for (size_t i = 0; i < sources.size(); ++i) {
-      for (size_t n = 0; n < translations[i].candidates.size(); ++n) {
-        AttentionRecord record = translator_.record(sources[i], translations[i].candidates[n].hypothesis);
-        record.line = static_cast<int64_t>(before + i) + 1;
-        record.rank = static_cast<int64_t>(n) + 1;
-        record.search = search_name(flags_.search);
-        take(record);
-      }
-    }
-  }
-  void forced(std::span<const std::string> sources, std::span<const std::string> targets, size_t before,
-              const Take& take) const {
-    const ScoreOptions options{.keep_weights = true, .alternatives = flags_.alternatives};
-    const std::vector<Hypothesis> hypotheses = translator_.score(sources, targets, options);
-    for (size_t i = 0; i < sources.size(); ++i) {
-      AttentionRecord record = translator_.record(sources[i], hypotheses[i]);
-      record.line = static_cast<int64_t>(before + i) + 1;
-      record.search = "forced";
-      take(record);
-    }
-  }
-
-  const ViewFlags& flags_;
-  Translator translator_;
-};
-
-void each_record(const ViewFlags& flags, const Take& take) {
-  const auto chosen = [&](AttentionRecord& record) {
-    if (flags.line == 0 || record.line == flags.line) take(record);
-  };
-  if (!flags.models.empty()) return ModelRecords(flags).each(chosen);
-  for (const std::string& path : flags.what) {
-    for (AttentionRecord& record : read_records(path)) chosen(record);
-  }
 }
 
 // ---- what is made of a record
@@ -185,18 +92,19 @@ std::string as_html(const AttentionRecord& record, const ViewFlags& flags) {
   return heatmap_html(grid, flags.style);
 }
 
+// An SVG in its format. A PNG and a PDF have the glyphs of this machine's fonts, and boxes where it has none.
+std::string rendered(const std::string& svg, const std::string& format) {
+  if (format == "svg") return svg;
+  Console console(stderr);
+  for (const MissingGlyphs& missing : missing_glyphs(svg)) console.line("warning: " + missing.statement());
+  return format == "png" ? svg_to_png(svg) : svg_to_pdf(svg);
+}
+
 std::string drawn(const AttentionRecord& record, const ViewFlags& flags, const std::string& format) {
   check(!record.source.empty(), "line {}: expected text, got an empty line, where nothing was attended to",
         record.line);
-  if (format == "npy") {
-    for (const RecordedAttention& a : record.attentions) {
-      if (a.kind == flags.heads.attention && a.model == flags.heads.member - 1) return to_npy(a);
-    }
-    fail("attention: the record has no {}", flags.heads.attention);
-  }
   if (format == "html") return as_html(record, flags);
-  const std::string svg = as_svg(record, flags);
-  return format == "png" ? svg_to_png(svg) : svg;
+  return rendered(as_svg(record, flags), format);
 }
 
 int show_records(const ViewFlags& flags, const std::string& format) {
@@ -206,7 +114,6 @@ int show_records(const ViewFlags& flags, const std::string& format) {
   int64_t count = 0;
   each_record(flags, [&](AttentionRecord& record) {
     ++count;
-    if (format == "json") return output.write(to_json(record) + "\n");
     if (format == "pharaoh") {
       const bool empty = record.source.empty();
       return output.write((empty ? "" : to_pharaoh(align(record, flags.heads, flags.align), 0)) + "\n");
@@ -222,84 +129,18 @@ int show_records(const ViewFlags& flags, const std::string& format) {
   return kDone;
 }
 
-// ---- numbers
-
-struct Diagnosed {
-  int64_t line, rank;
-  std::string source, target;
-  Diagnostics numbers;
-};
-
-std::vector<Diagnosed> diagnose_all(const ViewFlags& flags) {
-  std::vector<Diagnosed> all;
-  each_record(flags, [&](const AttentionRecord& record) {
-    if (record.source.empty()) return;
-    all.push_back(
-        {record.line, record.rank, record.source_text, record.target_text, diagnose(reduce(record, flags.heads))});
-  });
-  check(!all.empty(), "view: expected sentences, got none that have words");
-  if (flags.sort_by.empty()) return all;
-  const bool higher = Diagnostics::higher_is_worse(flags.sort_by);
-  std::stable_sort(all.begin(), all.end(), [&](const Diagnosed& a, const Diagnosed& b) {
-    const double x = a.numbers.named(flags.sort_by), y = b.numbers.named(flags.sort_by);
-    return higher ? x > y : x < y;
-  });
-  return all;
-}
-
-int show_diagnostics(const ViewFlags& flags, const std::string& format) {
-  check(format == "terminal" || format == "json", "format {}: diagnostics are for the terminal or json", format);
-  const std::vector<Diagnosed> all = diagnose_all(flags);
-  const TerminalStyle terminal = terminal_style(flags.output.empty() ? STDOUT_FILENO : -1);
-  const std::vector<std::string> names = Diagnostics::names();
-  Output output(flags.output);
-  std::string text;
-  if (format == "terminal") {
-    text = fmt::format("{:>6}", "line");
-    for (const std::string& name : names) text += "  " + name;
-    text += "  source → target\n";
-  }
-  const auto numbers = [&](const std::string& head, const auto& value) {
-    std::string row = fmt::format("{:>6}", head);
-    for (const std::string& name : names) row += fmt::format("  {:>{}.3f}", value(name), name.size());
-    return row;
-  };
-  for (const Diagnosed& d : all) {
-    if (format == "json") {
-      Json json{{"line", d.line}, {"rank", d.rank}, {"source", d.source}, {"target", d.target}};
-      for (const std::string& name : names) json[name] = d.numbers.named(name);
-      text += json.dump() + "\n";
-    } else {
-      text += numbers(std::to_string(d.line), [&](const std::string& name) { return d.numbers.named(name); });
-      text += fmt::format("  {} → {}\n", harmless(d.source, !terminal.unicode), harmless(d.target, !terminal.unicode));
-    }
-  }
-  if (format == "terminal" && all.size() > 1) {
-    text += numbers("mean", [&](const std::string& name) {
-      double sum = 0;
-      for (const Diagnosed& d : all) sum += d.numbers.named(name);
-      return sum / static_cast<double>(all.size());
-    });
-    text += fmt::format("  of {} sentences\n", all.size());
-  }
-  output.write(text);
-  output.commit();
-  return kDone;
-}
-
 // ---- runs
 
 int show_runs(const ViewFlags& flags, const std::string& format) {
-  check(format == "terminal" || format == "svg" || format == "png",
-        "format {}: the curves of a run are for the terminal, svg or png", format);
+  check(is_one_of(format, {"terminal", "svg", "png", "pdf"}),
+        "format {}: the curves of a run are for the terminal, svg, png or pdf", format);
   std::vector<RunCurves> runs;
   for (const std::string& folder : flags.what) runs.push_back(read_run(folder));
   Output output(flags.output);
   if (format == "terminal") {
     output.write(curves_text(runs, terminal_style(flags.output.empty() ? STDOUT_FILENO : -1)));
   } else {
-    const std::string svg = curves_svg(runs);
-    output.write(format == "png" ? svg_to_png(svg) : svg);
+    output.write(rendered(curves_svg(runs), format));
   }
   output.commit();
   return kDone;
@@ -315,7 +156,7 @@ bool is_sentence(const std::string& text) {
 
 int view(ViewFlags flags) {
   const std::string format = format_of(flags);
-  const bool binary = format == "png" || format == "npy";
+  const bool binary = is_one_of(format, {"png", "pdf", "npy", "npz"});
   check(!binary || !flags.output.empty() || isatty(STDOUT_FILENO) != 1,
         "format {}: expected --output, for a terminal shows no such file", format);
   check(!flags.what.empty() || !flags.input.empty(),
@@ -329,8 +170,13 @@ int view(ViewFlags flags) {
                                   [](const std::string& path) { return std::filesystem::is_directory(path); });
     if (runs) return show_runs(flags, format);
   }
+  check(!flags.scores || is_one_of(format, kData), "--scores: expected --format json, npy, npz or safetensors");
+  check(!flags.scores || !flags.combined || flags.heads.heads == "one",
+        "--scores: expected no --heads {}, which combines weights; --layer and --head select scores",
+        flags.heads.heads);
   const bool diagnostics = flags.as == "diagnostics" || !flags.sort_by.empty();
-  return diagnostics ? show_diagnostics(flags, format) : show_records(flags, format);
+  if (diagnostics) return show_diagnostics(flags, format);
+  return is_one_of(format, kData) ? write_data(flags, format) : show_records(flags, format);
 }
 
 }  // namespace
@@ -354,6 +200,8 @@ void add_view(CLI::App& app, Run& run) {
   command->add_option("--line", flags->line, "Only this line of the input.")->check(at_least(1));
   command->add_option("--alternatives", flags->alternatives, "Likeliest words kept for every step.")
       ->check(at_least(0));
+  command->add_flag("--scores", flags->scores,
+                    "json, npy, npz, safetensors: also the attention scores, before softmax; npy has them alone.");
   command->add_option("--sort-by", flags->sort_by, "Diagnostics, the worst first.")
       ->check(CLI::IsMember(Diagnostics::names()));
   add_flags(*command, flags->heads, "Heads");
@@ -365,8 +213,13 @@ void add_view(CLI::App& app, Run& run) {
       "  fovea view -m runs/dates 'the 3rd of may 1986'\n"
       "  fovea view -m runs/dates 'the 3rd of may 1986' --as steps -o steps.html\n"
       "  fovea view -m runs/dates --input dates.txt --sort-by entropy\n"
+      "  fovea view -m runs/dates --input dates.txt --attention cross -o dates.npz\n"
       "  fovea view runs/dates");
-  command->callback([flags, &run] { run = [flags] { return view(*flags); }; });
+  command->callback([flags, &run, command] {
+    flags->one_attention = command->count("--attention") > 0;
+    flags->combined = command->count("--heads") > 0;
+    run = [flags] { return view(*flags); };
+  });
 }
 
 }  // namespace fovea::app

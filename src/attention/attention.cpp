@@ -242,6 +242,10 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
     if (config_.coverage) result.coverage = query.coverage ? query.coverage + weights : weights;
     result.context = mix(dropout(weights, static_cast<float>(config_.dropout)), memory.values);
   }
+  if (query.keep_scores) {
+    result.scores = scores(memory, query, q);
+    if (config_.relative == "alibi") result.scores = result.scores + cast(Var(mask.bias), result.scores.dtype());
+  }
   if (out_) result.context = (*out_)(result.context);
   return result;
 }

@@ -38,14 +38,16 @@ struct AttentionQuery {
   Var coverage;          // [B,H,T,S]: the sum of the weights of the steps before (with coverage)
   bool causal = false;   // a query sees no key past its own position
   bool keep_weights = false;
+  bool keep_scores = false;  // also what weights are made of; costs what the fused kernels save
   std::span<const AttentionEdit> edits;
 };
 
 struct AttentionResult {
-  Var context;     // [T,B,depth of the values]
-  Var weights;     // [B,H,T,S]; present if kept, or made on the way
-  Var center;      // local-p: where the windows stand, [T,B,H]
-  Var coverage;    // with coverage: what the next step takes
+  Var context;   // [T,B,depth of the values]
+  Var weights;   // [B,H,T,S]; present if kept, or made on the way
+  Var scores;    // [B,H,T,S], if kept: with relative positions, coverage and ALiBi's bias, before any mask and softmax
+  Var center;    // local-p: where the windows stand, [T,B,H]
+  Var coverage;  // with coverage: what the next step takes
   Var log_choice;  // hard selection while it learns by REINFORCE: the log-probability of what was chosen, [B,H,T]
   Var entropy;     // ... and how open the choice was, [B,H,T]
 };

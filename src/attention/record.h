@@ -29,6 +29,12 @@ struct RecordStep {
   std::vector<Alternative> alternatives;  // likeliest first, the one taken among them if it was likely enough
 };
 
+// The layers and heads that aligned words best where `fovea evaluate --alignment --store-best` measured it.
+struct BestHeads {
+  std::string heads;            // "one", "mean", "max" or "rollout"; empty: not measured
+  int64_t layer = 0, head = 0;  // from 1; 0: all of them
+};
+
 // All layers and heads of one attention of the model. Row t of the cross attention is the look that led to target
 // token t. In the decoder's self attention row t is the same step, and its columns are what had been written: the
 // begin mark, then target tokens 0, 1 ...; column j + 1 is target token j. In the encoder's both are source tokens.
@@ -38,10 +44,12 @@ struct RecordedAttention {
   std::string scope, selection;
   int64_t model = 0;  // of an ensemble
   int64_t layers = 1, heads = 1, rows = 0, columns = 0;
-  std::vector<float> weights;             // [layer, head, row, column]; a cell that was masked is NaN: absent, not zero
-  int64_t window = 0;                     // local scopes: cells further than this from the centre are absent
-  std::vector<float> centers;             // ... and the centres, [layer, head, row], in columns
-  int64_t best_layer = 0, best_head = 0;  // the head that aligned words best when that was measured, from 1
+  std::vector<float> weights;  // [layer, head, row, column]; a cell that was masked is NaN: absent, not zero
+  std::vector<float> scores;   // of the same shape: what the softmax (or sparsemax, or argmax) took; empty unless kept
+  int64_t window = 0;          // local scopes: cells further than this from the centre are absent
+  std::vector<float> centers;  // ... and the centres, [layer, head, row], in columns
+  BestHeads best;
+  std::string reduction;  // "cross attention, layer 2": what was selected of the model's; empty: everything
 
   const float* row(int64_t layer, int64_t head, int64_t t) const {
     return weights.data() + ((layer * heads + head) * rows + t) * columns;

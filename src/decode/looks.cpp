@@ -7,7 +7,8 @@ namespace fovea {
 void bring_to_host(std::span<const TakenWeights> taken, int64_t model, std::vector<HostWeights>& to) {
   for (const TakenWeights& t : taken) {
     const Tensor f32 = cast(t.weights, DType::kF32).value();
-    HostWeights& host = to.emplace_back(HostWeights{t.kind, t.layer, model, f32.shape(), to_host<float>(f32), {}});
+    HostWeights& host = to.emplace_back(HostWeights{t.kind, t.layer, model, f32.shape(), to_host<float>(f32), {}, {}});
+    if (t.scores) host.scores = to_host<float>(cast(t.scores, DType::kF32).value());
     if (!t.center) continue;
     const std::vector<float> centers = to_host<float>(cast(t.center, DType::kF32).value());
     const int64_t steps = t.center.dim(0), rows = t.center.dim(1) * t.center.dim(2);  // [T,B,H] -> [B,H,T]
@@ -27,6 +28,9 @@ HypothesisWeights cut(const HostWeights& weights, int64_t sentence, int64_t rows
     for (int64_t t = 0; t < rows; ++t) {
       const float* row = weights.weights.data() + (first + t) * width;
       result.weights.insert(result.weights.end(), row, row + columns);
+      if (weights.scores.empty()) continue;
+      row = weights.scores.data() + (first + t) * width;
+      result.scores.insert(result.scores.end(), row, row + columns);
     }
     if (!weights.centers.empty()) {
       const float* centers = weights.centers.data() + first;
@@ -45,7 +49,7 @@ void Looks::take(std::span<const HostWeights> step, int64_t sentence, int64_t ba
       continue;
     }
     const int64_t heads = w.shape[1], width = w.shape[3];
-    const Taken taken{w.kind, w.layer, w.model, heads, !w.centers.empty()};
+    const Taken taken{w.kind, w.layer, w.model, heads, !w.scores.empty(), !w.centers.empty()};
     if (first) taken_.push_back(taken);
     const int64_t count = columns(taken, steps_.size() - 1);
     for (int64_t k = 0; k < beams_; ++k) {
@@ -56,6 +60,10 @@ void Looks::take(std::span<const HostWeights> step, int64_t sentence, int64_t ba
                                                                  : (k * batch + sentence) * heads + h;
         const float* from = w.weights.data() + row * width;
         kept.insert(kept.end(), from, from + count);
+        if (taken.scored) {
+          from = w.scores.data() + row * width;
+          kept.insert(kept.end(), from, from + count);
+        }
         if (taken.centered) kept.push_back(w.centers[static_cast<size_t>(row)]);
       }
     }
@@ -79,6 +87,7 @@ std::vector<HypothesisWeights> Looks::along(std::span<const int32_t> beams) cons
     const int64_t width = taken.kind == TakenWeights::Kind::kCross ? source_length_ : rows;
     const auto count = static_cast<size_t>(taken.heads * rows * width);
     all.push_back({taken.kind, taken.layer, taken.heads, rows, width, std::vector<float>(count), taken.model, {}});
+    if (taken.scored) all.back().scores.resize(count);
     if (taken.centered) all.back().centers.resize(static_cast<size_t>(taken.heads * rows));
   }
   for (int64_t t = 0; t < rows; ++t) {
@@ -87,7 +96,8 @@ std::vector<HypothesisWeights> Looks::along(std::span<const int32_t> beams) cons
       const int64_t count = columns(taken, static_cast<size_t>(t));
       for (int64_t h = 0; h < taken.heads; ++h, from += stride(taken, static_cast<size_t>(t))) {
         std::copy_n(from, count, to->weights.data() + (h * rows + t) * to->columns);
-        if (taken.centered) to->centers[static_cast<size_t>(h * rows + t)] = from[count];
+        if (taken.scored) std::copy_n(from + count, count, to->scores.data() + (h * rows + t) * to->columns);
+        if (taken.centered) to->centers[static_cast<size_t>(h * rows + t)] = from[count * (taken.scored ? 2 : 1)];
       }
       ++to;
     });
@@ -105,7 +115,8 @@ std::vector<HypothesisWeights> Looks::row(int64_t step, int32_t beam) const {
         all.emplace_back(HypothesisWeights{taken.kind, taken.layer, taken.heads, 1, count, {}, taken.model, {}, step});
     for (int64_t h = 0; h < taken.heads; ++h, from += stride(taken, static_cast<size_t>(step))) {
       to.weights.insert(to.weights.end(), from, from + count);
-      if (taken.centered) to.centers.push_back(from[count]);
+      if (taken.scored) to.scores.insert(to.scores.end(), from + count, from + 2 * count);
+      if (taken.centered) to.centers.push_back(from[count * (taken.scored ? 2 : 1)]);
     }
   });
   return all;
@@ -122,8 +133,8 @@ std::vector<double> Looks::coverage(std::span<const int32_t> beams) const {
     each(t, beams[t], [&](const Taken& taken, const float* from) {
       if (taken.kind != TakenWeights::Kind::kCross) return;
       for (int64_t h = 0; h < taken.heads; ++h) {
-        for (double& s : sum) s += static_cast<double>(*from++) / heads;
-        if (taken.centered) ++from;
+        for (size_t s = 0; s < sum.size(); ++s) sum[s] += static_cast<double>(from[s]) / heads;
+        from += stride(taken, t);
       }
     });
   }

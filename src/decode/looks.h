@@ -16,6 +16,7 @@ struct HostWeights {
   Shape shape;  // [B,H,T,S]; in a step T counts the beams, and self attention has [K*B,H,1,t+1]
   std::vector<float> weights;
   std::vector<float> centers;  // local-p: [B,H,T]
+  std::vector<float> scores;   // like the weights, if they were kept
 };
 void bring_to_host(std::span<const TakenWeights> taken, int64_t model, std::vector<HostWeights>& to);
 
@@ -39,12 +40,15 @@ class Looks {
   struct Taken {
     TakenWeights::Kind kind;
     int64_t layer, model, heads;
-    bool centered;  // a row is followed by where its window stands
+    bool scored;    // a row of weights is followed by its scores
+    bool centered;  // ... and by where its window stands
   };
   int64_t columns(const Taken& taken, size_t step) const {
     return taken.kind == TakenWeights::Kind::kCross ? source_length_ : static_cast<int64_t>(step) + 1;
   }
-  int64_t stride(const Taken& taken, size_t step) const { return columns(taken, step) + (taken.centered ? 1 : 0); }
+  int64_t stride(const Taken& taken, size_t step) const {
+    return columns(taken, step) * (taken.scored ? 2 : 1) + (taken.centered ? 1 : 0);
+  }
   // Calls visit(attention, its rows [H,stride] of that step and beam).
   template <class Visit> void each(size_t step, int64_t beam, Visit&& visit) const;
 

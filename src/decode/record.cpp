@@ -77,7 +77,8 @@ class LayerRecorder {
   }
 
   void add_row(const HypothesisWeights& from, int64_t head, int64_t t) {
-    const float* row = from.weights.data() + (head * from.rows + t) * from.columns;
+    const auto first = static_cast<size_t>((head * from.rows + t) * from.columns);
+    const float* row = from.weights.data() + first;
     const bool of_source = from.kind != TakenWeights::Kind::kDecoderSelf;
     const int64_t step = from.first_row + t;
     float center = 0;
@@ -90,7 +91,9 @@ class LayerRecorder {
       const bool outside = to_.window > 0 && std::abs(static_cast<float>(at) - center) > static_cast<float>(to_.window);
       const bool later = !of_source && s > step;
       // What an edit put outside the window is there.
-      to_.weights.push_back((outside && row[at] == 0.0f) || later ? kAbsent : row[at]);
+      const bool absent = (outside && row[at] == 0.0f) || later;
+      to_.weights.push_back(absent ? kAbsent : row[at]);
+      if (!from.scores.empty()) to_.scores.push_back(absent ? kAbsent : from.scores[first + static_cast<size_t>(at)]);
     }
     if (to_.window > 0) to_.centers.push_back(turned(center, of_source, from.columns));
   }
@@ -103,6 +106,11 @@ class LayerRecorder {
   RecordedAttention& to_;
   const FolderConfig& config_;
 };
+
+BestHeads best_of(const FolderConfig& config) {
+  const bool one = config.best_heads.empty() && config.best_head > 0;
+  return {one ? "one" : config.best_heads, config.best_layer, config.best_head};
+}
 
 std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& weights, const FolderConfig& config) {
   std::vector<RecordedAttention> result;
@@ -124,8 +132,7 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
                                            .rows = w.rows,
                                            .columns = w.columns,
                                            .window = local ? mechanism.window : 0,
-                                           .best_layer = cross ? config.best_layer : 0,
-                                           .best_head = cross ? config.best_head : 0});
+                                           .best = cross ? best_of(config) : BestHeads{}});
     }
     LayerRecorder(*found, config).add(w);
   }

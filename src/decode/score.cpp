@@ -21,8 +21,8 @@ void score_batch(std::span<const Model* const> models, const Batch& batch, const
   std::vector<Var> logits;
   std::vector<HostWeights> weights;
   for (size_t m = 0; m < models.size(); ++m) {
-    const Forced forced =
-        models[m]->force({batch.source, batch.source_lengths}, batch.target_in, options.keep_weights, options.edits);
+    const Forced forced = models[m]->force({batch.source, batch.source_lengths}, batch.target_in,
+                                           {options.keep_weights, options.keep_scores}, options.edits);
     logits.push_back(forced.logits);
     bring_to_host(forced.weights, static_cast<int64_t>(m), weights);
   }

@@ -80,7 +80,7 @@ class BatchSearch {
     records_ = options.weights_stay && options.edits.empty() && memory.graphs.records();
     // With a card, one of few sizes: steps are recorded for each.
     if (records_) longest = (longest + kLongestStep - 1) / kLongestStep * kLongestStep;
-    const DecodeOptions decode{beams_, longest, keeps_looks(), options.edits};
+    const DecodeOptions decode{beams_, longest, {keeps_looks(), options.keep_scores}, options.edits};
     models_ = std::make_shared<Ensemble>(models, Source{batch.source, batch.source_lengths}, decode);
     for (const Model* model : models) note(model->serial());
     for (const int64_t size : {batch.source.dim(0), batch.source.dim(1), beams_, longest}) {

@@ -26,6 +26,7 @@ struct HypothesisWeights {
   int64_t model = 0;           // of an ensemble
   std::vector<float> centers;  // local-p: where the windows stand, [H,rows]
   int64_t first_row = 0;       // the step of the first row
+  std::vector<float> scores;   // of the same shape as the weights, if they were kept
 };
 
 // A word of a sentence's best hypothesis on the way, or of the one that ended, if none is left. Each is told once;
@@ -84,6 +85,7 @@ struct SearchOptions {
   // What a hypothesis brings along; no settings of a search.
   int64_t alternatives = 0;
   bool keep_weights = false;
+  bool keep_scores = false;  // of attention, with the weights
   // Experiments: what targets begin with, none or one for each sentence; and other weights, for every sentence.
   std::vector<ForcedBegin> begins;
   std::vector<WeightEdit> edits;
@@ -120,6 +122,7 @@ std::vector<std::vector<Hypothesis>> search(std::span<const Model* const> models
 
 struct ScoreOptions {
   bool keep_weights = false;
+  bool keep_scores = false;  // of attention, with the weights
   int64_t alternatives = 0;
   std::vector<WeightEdit> edits;  // for every pair
 };

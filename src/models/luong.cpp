@@ -42,15 +42,16 @@ class Luong final : public RecurrentModel {
     if (config_.input_feeding || config_.attention.coverage) return {};
     const Var states = cells().unroll(word_gates, encoded.initial);
     const std::vector<AttentionEdit> edits = edits_of(options.edits, TakenWeights::Kind::kCross, 0);
-    const AttentionResult attended =
-        attention_(*memory, {.query = states, .keep_weights = options.keep_weights, .edits = edits});
+    const AttentionResult attended = attention_(
+        *memory,
+        {.query = states, .keep_weights = options.keep.weights, .keep_scores = options.keep.scores, .edits = edits});
     if (attended.log_choice) {
       // [B,1,T] -> [T,B]
       result.log_choice = time_major(attended.log_choice);
       result.entropy = time_major(attended.entropy);
     }
-    if (options.keep_weights) {
-      result.weights.push_back({TakenWeights::Kind::kCross, 0, attended.weights, attended.center});
+    if (options.keep.weights) {
+      result.weights.push_back({TakenWeights::Kind::kCross, 0, attended.weights, attended.center, attended.scores});
     }
     return {attentional(states, attended.context), {}};
   }

@@ -26,6 +26,13 @@ struct TakenWeights {
   int64_t layer;
   Var weights;  // [B,H,T,S]; in a step of decoding T counts the beams
   Var center;   // local-p: where the windows stand, [T,B,H]
+  Var scores;   // like the weights, which were made of them; if they were asked for
+};
+
+// What a model keeps of its attentions.
+struct Capture {
+  bool weights, scores;  // scores come with weights
+  Capture(bool of_weights = false, bool of_scores = false) : weights(of_weights || of_scores), scores(of_scores) {}
 };
 
 // An edit of one of the model's attentions, or of several alike.
@@ -65,7 +72,7 @@ class Decoder {
 struct DecodeOptions {
   int64_t beams = 1;
   int64_t longest = 256;  // steps at most
-  bool keep_weights = false;
+  Capture keep;
   std::vector<WeightEdit> edits;
 };
 
@@ -77,7 +84,7 @@ class Model {
   // No other model of the process has had it.
   uint64_t serial() const { return serial_; }
   // target [T,B]: the words before each one asked for, beginning with the begin mark.
-  virtual Forced force(const Source& source, const Tensor& target, bool keep_weights = false,
+  virtual Forced force(const Source& source, const Tensor& target, Capture keep = {},
                        std::span<const WeightEdit> edits = {}) const = 0;
   virtual std::unique_ptr<Decoder> decode(const Source& source, const DecodeOptions& options) const = 0;
 

@@ -8,12 +8,15 @@ Var StepAttention::attend(const Var& query) {
                                                          .position = position_++,
                                                          .stride = 0,
                                                          .coverage = coverage_,
-                                                         .keep_weights = keep_weights_,
+                                                         .keep_weights = keep_.weights,
+                                                         .keep_scores = keep_.scores,
                                                          .edits = edits_});
   last_weights_ = result.weights;
   last_center_ = result.center;
-  if (gathers_ && keep_weights_) {
+  last_scores_ = result.scores;
+  if (gathers_ && keep_.weights) {
     weights_.push_back(result.weights);
+    if (result.scores) scores_.push_back(result.scores);
     if (result.center) centers_.push_back(result.center);
   }
   if (gathers_ && result.log_choice) {
@@ -64,7 +67,8 @@ Forced StepAttention::taken() const {
   if (!coverage_losses_.empty()) result.coverage_loss = stack(coverage_losses_);
   if (!weights_.empty()) {
     const Var centers = centers_.empty() ? Var() : concat(centers_, 0);
-    result.weights.push_back({TakenWeights::Kind::kCross, 0, concat(weights_, 2), centers});
+    const Var scores = scores_.empty() ? Var() : concat(scores_, 2);
+    result.weights.push_back({TakenWeights::Kind::kCross, 0, concat(weights_, 2), centers, scores});
   }
   return result;
 }
@@ -79,9 +83,9 @@ Features RecurrentModel::all_steps(const Var&, const EncodedSource&, const Memor
   return {};
 }
 
-Forced RecurrentModel::force(const Source& source, const Tensor& target, bool keep_weights,
+Forced RecurrentModel::force(const Source& source, const Tensor& target, Capture keep,
                              std::span<const WeightEdit> edits) const {
-  const DecodeOptions options{.keep_weights = keep_weights, .edits = {edits.begin(), edits.end()}};
+  const DecodeOptions options{.keep = keep, .edits = {edits.begin(), edits.end()}};
   const EncodedSource encoded = encoder_(source);
   const Attention* attends = attention();
   const Memory memory = attends ? attends->remember(encoded.states, source.lengths) : Memory{};

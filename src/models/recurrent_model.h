@@ -19,7 +19,7 @@ class StepAttention {
       : attention_(&attention),
         memory_(std::move(memory)),
         beams_(options.beams),
-        keep_weights_(options.keep_weights),
+        keep_(options.keep),
         edits_(edits_of(options.edits, TakenWeights::Kind::kCross, 0)) {}
   // Remembers what every step leaves behind, not the last alone.
   void gather() { gathers_ = true; }
@@ -31,16 +31,17 @@ class StepAttention {
   // Of the steps gathered: what a forced target's result holds besides its logits.
   Forced taken() const;
   // Of the last step; no weights where none were made.
-  TakenWeights last() const { return {TakenWeights::Kind::kCross, 0, last_weights_, last_center_}; }
+  TakenWeights last() const { return {TakenWeights::Kind::kCross, 0, last_weights_, last_center_, last_scores_}; }
 
  private:
   const Attention* attention_ = nullptr;
   Memory memory_;
   int64_t beams_ = 1, position_ = 0;
-  bool keep_weights_ = false, gathers_ = false;
+  Capture keep_;
+  bool gathers_ = false;
   std::vector<AttentionEdit> edits_;
-  Var coverage_, last_weights_, last_center_;
-  std::vector<Var> weights_, centers_, log_choices_, entropies_, coverage_losses_;
+  Var coverage_, last_weights_, last_center_, last_scores_;
+  std::vector<Var> weights_, scores_, centers_, log_choices_, entropies_, coverage_losses_;
 };
 
 struct RecurrentState {
@@ -56,8 +57,7 @@ struct Features {
 
 class RecurrentModel : public Model {
  public:
-  Forced force(const Source& source, const Tensor& target, bool keep_weights,
-               std::span<const WeightEdit> edits) const final;
+  Forced force(const Source& source, const Tensor& target, Capture keep, std::span<const WeightEdit> edits) const final;
   std::unique_ptr<Decoder> decode(const Source& source, const DecodeOptions& options) const final;
 
  protected:

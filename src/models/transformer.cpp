@@ -179,24 +179,28 @@ class Transformer final : public Model {
       decoder_.emplace_back(parameters, fmt::format("decoder.{}", i), config);
   }
 
-  Forced force(const Source& source, const Tensor& target, bool keep_weights,
+  Forced force(const Source& source, const Tensor& target, Capture keep,
                std::span<const WeightEdit> edits) const override {
     Forced result;
-    const Var encoded = encode(source, keep_weights ? &result.weights : nullptr, edits);
+    const Var encoded = encode(source, keep, result.weights, edits);
     Flow x = {target_(target, 0), {}};
     for (size_t i = 0; i < decoder_.size(); ++i) {
       const DecoderLayer& layer = decoder_[i];
       const LayerEdits layer_edits(edits, i);
       x = layer.around_self(x, [&](const Var& y) {
         const auto [q, memory] = layer.self.look_at_itself(y);
-        const AttentionQuery query{
-            .projected = q, .causal = true, .keep_weights = keep_weights, .edits = layer_edits.decoder_self};
-        return taken(layer.self(memory, query), TakenWeights::Kind::kDecoderSelf, i, keep_weights, result);
+        const AttentionQuery query{.projected = q,
+                                   .causal = true,
+                                   .keep_weights = keep.weights,
+                                   .keep_scores = keep.scores,
+                                   .edits = layer_edits.decoder_self};
+        return taken(layer.self(memory, query), TakenWeights::Kind::kDecoderSelf, i, keep, result);
       });
       x = layer.around_cross(x, [&](const Var& y) {
         const auto [q, memory] = layer.cross.look_at(encoded, source.lengths, y);
-        const AttentionQuery query{.projected = q, .keep_weights = keep_weights, .edits = layer_edits.cross};
-        return taken(layer.cross(memory, query), TakenWeights::Kind::kCross, i, keep_weights, result);
+        const AttentionQuery query{
+            .projected = q, .keep_weights = keep.weights, .keep_scores = keep.scores, .edits = layer_edits.cross};
+        return taken(layer.cross(memory, query), TakenWeights::Kind::kCross, i, keep, result);
       });
       x = layer.around_forward(x, layer.forward);
     }
@@ -209,8 +213,11 @@ class Transformer final : public Model {
  private:
   friend class TransformerDecoder;
 
-  static Var taken(const AttentionResult& attended, TakenWeights::Kind kind, size_t layer, bool keep, Forced& result) {
-    if (keep) result.weights.push_back({kind, static_cast<int64_t>(layer), attended.weights, attended.center});
+  static Var taken(const AttentionResult& attended, TakenWeights::Kind kind, size_t layer, Capture keep,
+                   Forced& result) {
+    if (keep.weights) {
+      result.weights.push_back({kind, static_cast<int64_t>(layer), attended.weights, attended.center, attended.scores});
+    }
     const auto add = [](const Var& x, Var& sum) { sum = sum ? sum + time_major(x) : time_major(x); };
     if (attended.log_choice) {
       add(attended.log_choice, result.log_choice);
@@ -219,18 +226,21 @@ class Transformer final : public Model {
     return attended.context;
   }
 
-  Var encode(const Source& source, std::vector<TakenWeights>* weights, std::span<const WeightEdit> edits) const {
+  Var encode(const Source& source, Capture keep, std::vector<TakenWeights>& weights,
+             std::span<const WeightEdit> edits) const {
     Flow x = {source_(source.ids, 0), {}};
     for (size_t i = 0; i < encoder_.size(); ++i) {
       const EncoderLayer& layer = encoder_[i];
       const LayerEdits layer_edits(edits, i);
       x = layer.around_self(x, [&](const Var& y) {
         const auto [q, memory] = layer.self.look_at_itself(y, source.lengths);
-        const AttentionResult attended =
-            layer.self(memory, {.projected = q, .keep_weights = weights != nullptr, .edits = layer_edits.encoder_self});
-        if (weights)
-          weights->push_back(
-              {TakenWeights::Kind::kEncoderSelf, static_cast<int64_t>(i), attended.weights, attended.center});
+        const AttentionResult attended = layer.self(memory, {.projected = q,
+                                                             .keep_weights = keep.weights,
+                                                             .keep_scores = keep.scores,
+                                                             .edits = layer_edits.encoder_self});
+        if (keep.weights)
+          weights.push_back({TakenWeights::Kind::kEncoderSelf, static_cast<int64_t>(i), attended.weights,
+                             attended.center, attended.scores});
         return attended.context;
       });
       x = layer.around_forward(x, layer.forward);
@@ -256,7 +266,7 @@ class TransformerDecoder final : public Decoder {
  public:
   TransformerDecoder(const Transformer& model, const Source& source, const DecodeOptions& options)
       : model_(model), options_(options), arena_(Arena::current()) {
-    const Var encoded = model.encode(source, options.keep_weights ? &encoder_weights_ : nullptr, options.edits);
+    const Var encoded = model.encode(source, options.keep, encoder_weights_, options.edits);
     for (const DecoderLayer& layer : model.decoder_) {
       edits_.emplace_back(options.edits, layers_.size());
       layers_.push_back({layer.cross.remember(encoded, source.lengths), {}, {}});
@@ -281,7 +291,8 @@ class TransformerDecoder final : public Decoder {
         return keep(layer.self(memory, {.projected = q,
                                         .position = step_,
                                         .causal = true,
-                                        .keep_weights = options_.keep_weights,
+                                        .keep_weights = options_.keep.weights,
+                                        .keep_scores = options_.keep.scores,
                                         .edits = edits_[i].decoder_self}),
                     TakenWeights::Kind::kDecoderSelf, i);
       });
@@ -291,7 +302,8 @@ class TransformerDecoder final : public Decoder {
         return keep(layer.cross(cache.source, {.query = query,
                                                .position = step_,
                                                .stride = 0,
-                                               .keep_weights = options_.keep_weights,
+                                               .keep_weights = options_.keep.weights,
+                                               .keep_scores = options_.keep.scores,
                                                .edits = edits_[i].cross}),
                     TakenWeights::Kind::kCross, i)
             .reshape({1, rows, y.dim(2)});
@@ -349,8 +361,8 @@ class TransformerDecoder final : public Decoder {
     }
   }
   Var keep(const AttentionResult& attended, TakenWeights::Kind kind, size_t layer) {
-    if (options_.keep_weights)
-      weights_.push_back({kind, static_cast<int64_t>(layer), attended.weights, attended.center});
+    if (options_.keep.weights)
+      weights_.push_back({kind, static_cast<int64_t>(layer), attended.weights, attended.center, attended.scores});
     return attended.context;
   }
 

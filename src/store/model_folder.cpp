@@ -31,9 +31,9 @@ void FolderConfig::describe(Fields& f) {
   f.add("target_words", target_words, "Pieces of the target vocabulary.").at_least(4);
   f.add("end_source", end_source, "Whether the source ends with the end mark.");
   f.add("reverse_source", reverse_source, "Whether the source is read backwards.");
-  f.add("best_layer", best_layer, "The layer whose head below aligns words best, from 1; 0 when not measured.")
-      .at_least(0);
-  f.add("best_head", best_head, "That head.").at_least(0);
+  f.add("best_heads", best_heads, "What aligns words best: one head, or the mean, max or rollout; empty: not measured.");
+  f.add("best_layer", best_layer, "Of which layer, from 1; 0 for all.").at_least(0);
+  f.add("best_head", best_head, "Of which head, from 1; 0 for all.").at_least(0);
   f.section("model", model);
 }
 

@@ -17,7 +17,10 @@ struct FolderConfig {
   int64_t format = 1;
   int64_t source_words = 0, target_words = 0;  // of the vocabularies
   bool end_source = true, reverse_source = false;
-  int64_t best_layer = 0, best_head = 0;  // of the cross attention: that which aligned words best, from 1; 0: not known
+  // Of the cross attention, what aligned words best: one head, or the mean or largest of several. best_layer and
+  // best_head are from 1, 0 for all; a folder with a best_head and no best_heads means that one.
+  std::string best_heads;
+  int64_t best_layer = 0, best_head = 0;
   ModelConfig model;
 
   void describe(Fields& fields);

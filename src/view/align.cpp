@@ -14,13 +14,32 @@ void AlignOptions::describe(Fields& f) {
         "much as `threshold`.")
       .choices({"argmax", "threshold"});
   f.add("threshold", threshold, "The least weight of a link.").at_least(0).at_most(1);
-  f.add("pieces", pieces, "Number the vocabulary's pieces instead of words by white space.");
+  f.add("count", count,
+        "What is numbered: words by white space, the vocabulary's pieces, or auto: words by white space and, where a "
+        "script has no spaces (Chinese, Japanese, Thai), its pieces.")
+      .choices({"auto", "spaces", "pieces"});
 }
 
 namespace {
 
+// Whether white space separates words of a script without spaces: then the text was split into words already.
+bool is_split(std::string_view text) {
+  bool unspaced = false, space = false;  // the last character that is no space, and whether one follows it
+  for (const CodePoint& c : code_points(text)) {
+    if (is_space(c.value)) {
+      space = true;
+      continue;
+    }
+    if (unspaced && space && is_unspaced(c.value)) return true;
+    unspaced = is_unspaced(c.value);
+    space = false;
+  }
+  return false;
+}
+
 // The number of each token's word; -1 for marks.
-std::vector<int64_t> numbers_of(const std::vector<RecordToken>& tokens, const std::string& text, bool pieces) {
+std::vector<int64_t> numbers_of(const std::vector<RecordToken>& tokens, const std::string& text,
+                                const std::string& count) {
   std::vector<size_t> byte_of;  // of each character
   for (const CodePoint& c : code_points(text)) byte_of.push_back(c.begin);
   byte_of.push_back(text.size());
@@ -28,10 +47,13 @@ std::vector<int64_t> numbers_of(const std::vector<RecordToken>& tokens, const st
   for (const RecordToken& token : tokens) {
     begins.push_back(byte_of[static_cast<size_t>(std::clamp<int64_t>(token.begin, 0, std::ssize(byte_of) - 1))]);
   }
-  std::vector<int64_t> words = space_words(text, begins);
+  const std::vector<int64_t> spaced = space_words(text, begins);
+  const bool by_tokens = count == "auto" && !is_split(text);
+  std::vector<int64_t> words = spaced;
+  int64_t more = 0;  // words that no space separates
   for (size_t i = 0; i < tokens.size(); ++i) {
-    if (pieces) words[i] = static_cast<int64_t>(i);
-    if (tokens[i].mark) words[i] = -1;
+    if (by_tokens && i > 0 && !tokens[i].mark && tokens[i].starts_word && spaced[i] == spaced[i - 1]) ++more;
+    words[i] = tokens[i].mark ? -1 : count == "pieces" ? static_cast<int64_t>(i) : spaced[i] + more;
   }
   return words;
 }
@@ -69,8 +91,8 @@ WordWeights word_weights(const Grid& grid, const std::vector<int64_t>& targets, 
 Alignment align(const AttentionRecord& record, const ReduceOptions& heads, const AlignOptions& options) {
   check(!heads.words && heads.attention == "cross", "align: expected the cross attention over pieces");
   const Grid grid = reduce(record, heads);
-  const WordWeights w = word_weights(grid, numbers_of(record.target, record.target_text, options.pieces),
-                                     numbers_of(record.source, record.source_text, options.pieces));
+  const WordWeights w = word_weights(grid, numbers_of(record.target, record.target_text, options.count),
+                                     numbers_of(record.source, record.source_text, options.count));
   Alignment links;
   for (int64_t t = 0; t < w.rows; ++t) {
     const auto row = w.weights.begin() + t * w.columns;

@@ -11,12 +11,13 @@ namespace fovea {
 struct AlignOptions {
   std::string method = "argmax";
   double threshold = 0.2;
-  bool pieces = false;
+  std::string count = "auto";
 
   void describe(Fields& fields);
 };
 
-// Of the cross attention, reduced as `heads` says. Words are counted by white space, as other tools do; the end marks
+// Of the cross attention, reduced as `heads` says. Words are counted by white space, as other tools do; in text of a
+// script without spaces every token of the record counts, unless the text separates its words by spaces. The end marks
 // are aligned to nothing.
 Alignment align(const AttentionRecord& record, const ReduceOptions& heads, const AlignOptions& options);
 

@@ -70,8 +70,9 @@ std::string json_steps(const Grid& grid) {
 }
 
 std::string data_of(const Grid& grid, const PictureStyle& style, std::string_view view) {
-  return fmt::format(R"({{"view":{},"scale":{},"rows":{},"columns":{},"weights":{},"steps":{}}})", json_string(view),
-                     json_string(style.scale), json_tokens(grid.rows), json_tokens(grid.columns), json_weights(grid),
+  return fmt::format(R"({{"view":{},"scale":{},"largest":{},"rows":{},"columns":{},"weights":{},"steps":{}}})",
+                     json_string(view), json_string(style.scale), WeightScale(style, grid).largest(),
+                     json_tokens(grid.rows), json_tokens(grid.columns), json_weights(grid),
                      view == "steps" ? json_steps(grid) : "[]");
 }
 
@@ -120,7 +121,7 @@ struct Page {
   std::string title, how;  // what it is, how to use it
   std::string controls;    // above the picture, XML
   std::string svg, data;
-  std::string pen;
+  std::string background;
   std::span<const Grid> grids;
 };
 
@@ -134,7 +135,9 @@ std::string assemble(const Page& page) {
           fmt::format("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{}'", kPageScriptHash))
       .leaf();
   xml.element("title", page.title);
-  xml.open("style").raw(kPageStyle).raw(fmt::format(":root{{--pen:{}}}", page.pen)).close();
+  xml.open("style").raw(page.background == "dark" ? kDarkPage : kLightPage);
+  if (page.background == "auto") xml.raw(fmt::format("@media (prefers-color-scheme:dark){{{}}}", kDarkPage));
+  xml.raw(kPageStyle).close();
   xml.close().open("body").open("main");
   xml.open("h1").set("dir", "auto").text(page.title).close();
   xml.open("p").set("class", "how").text(page.how).close();
@@ -196,7 +199,7 @@ std::string player(const Grid& grid) {
 std::string page_of(const Grid& grid, const PictureStyle& style, std::string_view view, Page page) {
   page.title = grid.title;
   page.data = data_of(grid, style, view);
-  page.pen = hex(colour_at(style, 1));
+  page.background = style.background;
   page.grids = std::span(&grid, 1);
   return assemble(page);
 }
@@ -233,7 +236,7 @@ std::string heads_html(std::span<const Grid> grids, const PictureStyle& style, i
   Page page{.how = "A small heat map for each; the tokens stand below them.",
             .svg = draw_heads(grids, style, columns, kPage),
             .data = R"({"view":"heads"})",
-            .pen = hex(colour_at(style, 1)),
+            .background = style.background,
             .grids = grids};
   page.title = common_title(grids).empty() ? "heads" : common_title(grids);
   return assemble(page);

@@ -106,8 +106,9 @@ const std::string_view kPageScript = R"js('use strict';
       for (const other of words) {
         if (other.dataset.side === side) continue;
         const k = +other.dataset.index, w = side === 'row' ? weight(i, k) : weight(k, i);
-        const share = w === null ? 0 : data.scale === 'sqrt' ? Math.sqrt(w) :
-            data.scale === 'log' ? Math.max(0, 1 + Math.log10(Math.max(w, 0.001)) / 3) : w;
+        const part = Math.min(1, (w || 0) / data.largest);
+        const share = data.scale === 'sqrt' ? Math.sqrt(part) :
+            data.scale === 'log' ? Math.max(0, 1 + Math.log10(Math.max(part, 0.001)) / 3) : part;
         other.style.setProperty('--share', (100 * share).toFixed(1) + '%');
         other.classList.toggle('strong', share > 0.4);
       }
@@ -165,11 +166,15 @@ const std::string_view kPageScript = R"js('use strict';
 })();
 )js";
 
-const std::string_view kPageScriptHash = "sha256-wzY+C17czIEmzo3AHrKYT9BbKhB0r37DkP3s1IWuYBY=";
+const std::string_view kPageScriptHash = "sha256-A2YmAt8gVMgCIZXLGkR5+5iwMYfe63viDnLIzIIXYx4=";
+
+const std::string_view kLightPage =
+    ":root{color-scheme:light;--paper:#fff;--ink:#1b1f24;--faint:#5b6570;--rule:#cdd3da;--link:#2b6cb0;--pen:#fee838}";
+const std::string_view kDarkPage =
+    ":root{color-scheme:dark;--paper:#14171c;--ink:#e6e9ed;--faint:#98a2ad;--rule:#3a414b;--link:#7fb2ea;--pen:#"
+    "fee838}";
 
 const std::string_view kPageStyle = R"css(
-:root{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--faint:#5b6570;--rule:#d5dae0;--link:#2b6cb0;--pen:#fee838}
-@media (prefers-color-scheme:dark){:root{--paper:#14171c;--ink:#e6e9ed;--faint:#98a2ad;--rule:#3a414b;--link:#7fb2ea}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,-apple-system,'Segoe UI','Noto Sans','DejaVu Sans',sans-serif}
 main{max-width:1200px;margin:0 auto;padding:24px 20px 48px}

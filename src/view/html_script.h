@@ -8,5 +8,6 @@ namespace fovea {
 extern const std::string_view kPageScript;
 extern const std::string_view kPageScriptHash;  // "sha256-...", for the page's security policy; a test compares
 extern const std::string_view kPageStyle;
+extern const std::string_view kLightPage, kDarkPage;  // the colours of kPageStyle
 
 }  // namespace fovea

@@ -15,8 +15,4 @@ struct Pixels {
 
 std::string encode_png(const Pixels& pixels);  // the bytes of a PNG file
 
-// An SVG drawn by librsvg, `scale` pixels for each of its units; fewer where there would be more than 16,384 a side or
-// 16 million in all. An Error where Fovea was built without librsvg.
-std::string svg_to_png(const std::string& svg, double scale = 2);
-
 }  // namespace fovea

@@ -15,7 +15,7 @@ void ReduceOptions::describe(Fields& f) {
   f.add("attention", attention, "Which attention of the model.").choices({"cross", "encoder-self", "decoder-self"});
   f.add("heads", heads,
         "How heads and layers become one matrix: their mean, their largest, the single one of `layer` and `head`, "
-        "rollout (Abnar & Zuidema 2020: through the layers), or best, the one that aligned words best when measured.")
+        "rollout (Abnar & Zuidema 2020: through the layers), or best, what aligned words best when measured.")
       .choices({"mean", "max", "one", "rollout", "best"});
   f.add("layer", layer, "Of this layer alone, from 1; 0 for all.").at_least(0);
   f.add("head", head, "heads one: which, from 1.").at_least(0);
@@ -36,6 +36,15 @@ const RecordedAttention& find_attention(const AttentionRecord& record, const std
   fail("attention: the record has no {} of model {}; it has: {}", kind, model, there.empty() ? "none" : there);
 }
 
+// With what `best` stands for.
+ReduceOptions resolved(const RecordedAttention& a, ReduceOptions o) {
+  if (o.heads != "best") return o;
+  check(!a.best.heads.empty(),
+        "heads: best was not measured; fovea evaluate --alignment GOLD --store-best measures it for a model");
+  o.heads = a.best.heads, o.layer = a.best.layer, o.head = a.best.head;
+  return o;
+}
+
 // Layers and heads from..to, counted from 0.
 struct Range {
   int64_t first_layer, last_layer, first_head, last_head;
@@ -50,10 +59,6 @@ Range range_of(const RecordedAttention& a, const ReduceOptions& o) {
     check(layer > 0 || a.layers == 1, "layer: expected which layer to show, 1 to {}", a.layers);
     layer = std::max<int64_t>(layer, 1);
     head = o.head;
-  } else if (o.heads == "best") {
-    check(a.best_layer > 0,
-          "heads: best was not measured; fovea evaluate --alignment GOLD --store-best measures it for a model");
-    layer = a.best_layer, head = a.best_head;
   }
   check(layer <= a.layers, "layer: expected at most {}, got {}", a.layers, layer);
   check(head <= a.heads, "head: expected at most {}, got {}", a.heads, head);
@@ -65,14 +70,11 @@ std::string plural(int64_t count, std::string_view what) {
 }
 
 std::string title_of(const RecordedAttention& a, const ReduceOptions& o, const Range& range) {
-  std::string text = a.kind + " attention";
+  std::string text = a.reduction.empty() ? a.kind + " attention" : a.reduction;
   if (a.layers == 1 && a.heads == 1) return text;
   const bool one_layer = range.last_layer - range.first_layer == 1, one_head = range.last_head - range.first_head == 1;
   if (one_layer && a.layers > 1) text += fmt::format(", layer {}", range.first_layer + 1);
-  if (o.heads == "one" || o.heads == "best") {
-    if (a.heads > 1) text += fmt::format(", head {}", range.first_head + 1);
-    return o.heads == "best" ? text + " (the best by measured AER)" : text;
-  }
+  if (o.heads == "one") return a.heads > 1 ? text + fmt::format(", head {}", range.first_head + 1) : text;
   if (one_layer && one_head) return text;
   std::string of;
   if (!one_head) of = plural(range.last_head - range.first_head, "head");
@@ -243,8 +245,9 @@ Grid merge_words(const Grid& grid, const std::vector<int64_t>& row_words, const 
   return merged;
 }
 
-Grid reduce(const AttentionRecord& record, const ReduceOptions& options) {
-  const RecordedAttention& a = find_attention(record, options.attention, options.member);
+Grid reduce(const AttentionRecord& record, const ReduceOptions& asked) {
+  const RecordedAttention& a = find_attention(record, asked.attention, asked.member);
+  const ReduceOptions options = resolved(a, asked);
   Grid grid;
   if (options.heads == "rollout") {
     grid = rolled_out(record, a, options);
@@ -253,6 +256,7 @@ Grid reduce(const AttentionRecord& record, const ReduceOptions& options) {
     grid.weights = combine(a, range, options.heads == "max");
     grid.title = title_of(a, options, range);
   }
+  if (asked.heads == "best") grid.title += " (the best by measured AER)";
   return finish(std::move(grid), record, a, options);
 }
 

@@ -20,45 +20,45 @@ struct Look {
 constexpr Look kLooks[] = {
     {"paper", "fill", "#ffffff", "#14171c"},  {"ink", "fill", "#1b1f24", "#e6e9ed"},
     {"faint", "fill", "#66707b", "#98a2ad"},  {"on", "fill", "#000000", "#000000"},
-    {"rule", "stroke", "#d5dae0", "#3a414b"}, {"mass", "fill", "#aeb7c2", "#55606e"},
+    {"rule", "stroke", "#cdd3da", "#3a414b"}, {"mass", "fill", "#aeb7c2", "#55606e"},
     {"link", "fill", "#2b6cb0", "#7fb2ea"},   {"bar", "fill", "#7d9cc4", "#6d8fbd"},
     {"taken", "fill", "#2b6cb0", "#7fb2ea"},
 };
 
-std::string style_sheet() {
-  std::string light, dark;
+std::string rules_of(Paper paper) {
+  std::string rules;
   for (const Look& look : kLooks) {
-    light += fmt::format(".{}{{{}:{}}}", look.name, look.property, look.light);
-    dark += fmt::format(".{}{{{}:{}}}", look.name, look.property, look.dark);
+    rules += fmt::format(".{}{{{}:{}}}", look.name, look.property, paper == Paper::kDark ? look.dark : look.light);
   }
-  return light + "@media (prefers-color-scheme:dark){" + dark + "}";
+  return rules;
 }
 
-struct Tick {
-  double weight;
-  std::string_view name;
-};
-
-std::vector<Tick> ticks(const PictureStyle& style) {
-  if (style.scale == "log") return {{0.001, "≤ 0.001"}, {0.01, "0.01"}, {0.1, "0.1"}, {1, "1"}};
-  if (style.scale == "sqrt") return {{0, "0"}, {0.05, "0.05"}, {0.25, "0.25"}, {0.5, "0.5"}, {1, "1"}};
-  return {{0, "0"}, {0.25, "0.25"}, {0.5, "0.5"}, {0.75, "0.75"}, {1, "1"}};
-}
-
-void gradient(Xml& xml, const PictureStyle& style, bool pen) {
-  xml.open("defs").open("linearGradient").set("id", "scale");
-  constexpr int kStops = 9;  // the palette's own steps; between them it is linear too
-  for (int i = 0; i <= kStops; ++i) {
-    const double share = static_cast<double>(i) / kStops;
-    xml.open("stop").set("offset", fmt::format("{:.4f}", share));
-    xml.set("stop-color", hex(colour_at(style, pen ? 1.0 : share)));
-    if (pen) xml.set("stop-opacity", share);
-    xml.leaf();
-  }
-  xml.close().close();
-}
+// A step of a gradient between two round shares of the scale; between them colours are mixed as the palette mixes them.
+constexpr int kStops = 16;
 
 }  // namespace
+
+void Canvas::paint(std::string_view property, Rgb light, Rgb dark, std::string_view classes) {
+  xml_.set(property, hex(paper() == Paper::kDark ? dark : light));
+  std::string names(classes);
+  if (adaptive() && hex(light) != hex(dark)) {
+    const std::string name = fmt::format("{}{}", property.front(), hex(dark).substr(1));
+    dark_rules_.insert(fmt::format(".{}{{{}:{}}}", name, property, hex(dark)));
+    names += (names.empty() ? "" : " ") + name;
+  }
+  if (!names.empty()) xml_.set("class", names);
+}
+
+void Canvas::paint_weight(double weight) {
+  // 256 colours tell all that eyes can tell and keep the style sheet short.
+  const double share = std::round(scale_.share(weight) * 255) / 255;
+  const std::string& palette = scale_.style().palette;
+  paint("fill", colour_at(palette, share, Paper::kLight), colour_at(palette, share, Paper::kDark));
+}
+
+void Canvas::paint_ink(std::string_view property, double weight, std::string_view classes) {
+  paint(property, ink_on(scale_.colour(weight, Paper::kLight)), ink_on(scale_.colour(weight, Paper::kDark)), classes);
+}
 
 void Canvas::reach(double x, double y) {
   width_ = std::max(width_, x);
@@ -107,32 +107,61 @@ double Canvas::heading(double y, std::string_view content, std::string_view expl
   return y + 48;
 }
 
+void Canvas::gradient(bool pen) {
+  xml_.open("defs").open("linearGradient").set("id", "scale");
+  const std::string& palette = scale_.style().palette;
+  for (int i = 0; i <= kStops; ++i) {
+    const double share = static_cast<double>(i) / kStops;
+    xml_.open("stop").set("offset", fmt::format("{:.4f}", share));
+    if (pen) {
+      xml_.set("stop-color", hex(kPen)).set("stop-opacity", share);
+    } else {
+      paint("stop-color", colour_at(palette, share, Paper::kLight), colour_at(palette, share, Paper::kDark));
+    }
+    xml_.leaf();
+  }
+  xml_.close().close();
+}
+
 double Canvas::legend(double y, const LegendParts& parts) {
-  constexpr double kLength = 200, kThick = 10, kSize = 11;
+  constexpr double kLength = 240, kThick = 12, kSize = 11;
   const double name = ems("weight") * 12 + 14, left = kMargin + name;
-  gradient(xml_, style_, parts.pen);
-  text("weight", {.x = kMargin, .y = y + kThick - 0.5, .size = 12, .look = "faint"});
+  gradient(parts.pen);
+  text("weight", {.x = kMargin, .y = y + kThick - 1.5, .size = 12, .look = "faint"});
   xml_.open("rect").set("x", left).set("y", y).set("width", kLength).set("height", kThick);
-  xml_.set("fill", "url(#scale)").set("class", "rule").set("stroke-width", parts.pen ? 1 : 0).leaf();
-  for (const Tick& tick : ticks(style_)) {
-    const double x = left + kLength * on_scale(style_, tick.weight);
+  xml_.set("fill", "url(#scale)").set("class", "rule").leaf();
+  for (const Tick& tick : scale_.ticks(0.14)) {
+    const double x = left + kLength * tick.share;
     xml_.open("path").set("class", "rule").set("d", fmt::format("M{} {}v4", to_hundredths(x), y + kThick)).leaf();
     text(tick.name, {.x = x, .y = y + kThick + 15, .size = kSize, .look = "faint", .side = Side::kMiddle});
   }
   double x = left + kLength + 32;
+  if (scale_.style().scale != "linear") {
+    const std::string what = scale_.style().scale + " scale";
+    text(what, {.x = x, .y = y + kThick - 1.5, .size = 12, .look = "faint"});
+    x += ems(what) * 12 + 20;
+  }
   const auto entry = [&](std::string_view what, auto&& draw) {
-    xml_.open("rect").set("x", x).set("y", y - 2).set("width", 14).set("height", 14).set("class", "rule");
-    draw();
-    xml_.leaf();
-    text(what, {.x = x + 21, .y = y + kThick - 0.5, .size = 12, .look = "faint"});
+    draw(x);
+    text(what, {.x = x + 21, .y = y + kThick - 1.5, .size = 12, .look = "faint"});
     x += 21 + ems(what) * 12 + 20;
   };
-  if (parts.absent) entry("masked: not looked at", [&] { xml_.set("fill", "url(#absent)"); });
+  const auto box = [&](double at, double inset) -> Xml& {
+    xml_.open("rect").set("x", at + inset).set("y", y - 1 + inset);
+    return xml_.set("width", 14 - 2 * inset).set("height", 14 - 2 * inset);
+  };
+  if (parts.absent) {
+    entry("masked", [&](double at) { box(at, 0).set("fill", "url(#absent)").set("class", "rule").leaf(); });
+  }
   if (parts.hard) {
-    entry("the one chosen", [&] { xml_.set("fill", hex(colour_at(style_, 1))); });
-    xml_.open("rect").set("x", x - 20 - 21 - ems("the one chosen") * 12 + 2).set("y", y).set("width", 10);
-    xml_.set("height", 10).set("fill", "none").set("stroke-width", 2);
-    xml_.set("stroke", hex(ink_on(colour_at(style_, 1)))).leaf();
+    entry("the position chosen", [&](double at) {
+      box(at, 0);
+      paint_weight(scale_.largest());
+      xml_.leaf();
+      box(at, 2).set("fill", "none").set("stroke-width", 2);
+      paint_ink("stroke", scale_.largest());
+      xml_.leaf();
+    });
   }
   reach(x, y + kThick + 16);
   return y + kThick + 34;
@@ -145,7 +174,11 @@ std::string Canvas::finish(std::string_view name) {
   root.set("viewBox", fmt::format("0 0 {} {}", width, height)).set("role", page() ? "group" : "img");
   root.set("aria-label", name).set("font-size", 13).set("text-rendering", "geometricPrecision");
   root.set("font-family", "system-ui,-apple-system,'Segoe UI','Noto Sans','DejaVu Sans',sans-serif");
-  root.open("style").raw(style_sheet()).close();
+  std::string dark = rules_of(Paper::kDark) + ".day{display:none}.night{display:inline}";
+  for (const std::string& rule : dark_rules_) dark += rule;
+  root.open("style").raw(rules_of(paper()) + ".night{display:none}");
+  if (adaptive()) root.raw("@media (prefers-color-scheme:dark){" + dark + "}");
+  root.close();
   root.open("defs").open("pattern").set("id", "absent").set("width", 5).set("height", 5);
   root.set("patternUnits", "userSpaceOnUse").set("patternTransform", "rotate(45)");
   root.open("path").set("class", "rule").set("d", "M0 0V5").set("stroke-width", 2).leaf();

@@ -2,11 +2,12 @@
 // Lengths are in units of the SVG. Colours are classes of one style sheet, so that a page can be dark.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 
+#include "view/colour_scale.h"
 #include "view/grid.h"
-#include "view/style.h"
 #include "view/xml.h"
 
 namespace fovea {
@@ -36,11 +37,20 @@ constexpr double kMargin = 20;
 
 class Canvas {
  public:
-  Canvas(const PictureStyle& style, Medium medium) : style_(style), medium_(medium) {}
+  Canvas(const WeightScale& scale, Medium medium) : scale_(scale), medium_(medium) {}
 
   Xml& xml() { return xml_; }
-  const PictureStyle& style() const { return style_; }
+  const WeightScale& scale() const { return scale_; }
   bool page() const { return medium_.page; }
+  // The paper that is drawn by readers without media queries, and whether others may choose theirs.
+  Paper paper() const { return scale_.style().background == "dark" ? Paper::kDark : Paper::kLight; }
+  bool adaptive() const { return scale_.style().background == "auto"; }
+
+  // Sets a colour of the open element for both papers, and its classes.
+  void paint(std::string_view property, Rgb light, Rgb dark, std::string_view classes = "");
+  void paint_weight(double weight);  // fill, on the scale
+  // Black or white, to be read on the colour of a weight.
+  void paint_ink(std::string_view property, double weight, std::string_view classes = "");
 
   // The picture holds what lies left of and above (x, y), and a margin.
   void reach(double x, double y);
@@ -55,9 +65,12 @@ class Canvas {
   std::string finish(std::string_view name);  // the SVG
 
  private:
-  PictureStyle style_;
+  void gradient(bool pen);
+
+  WeightScale scale_;
   Medium medium_;
   Xml xml_;
+  std::set<std::string> dark_rules_;  // of colours that differ on dark paper
   double width_ = 0, height_ = 0;
 };
 

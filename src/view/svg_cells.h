@@ -14,7 +14,9 @@ struct CellBox {
 
 // Rectangles with a tooltip each, and their weight in them where it fits.
 void draw_cells(Canvas& canvas, const Grid& grid, const CellBox& box);
+// For light and for dark paper where the reader chooses.
 void draw_cells_as_image(Canvas& canvas, const Grid& grid, const CellBox& box);
-void mark_chosen(Canvas& canvas, const Grid& grid, const CellBox& box);  // outlines the one cell of each row
+void draw_cell_lines(Canvas& canvas, const Grid& grid, const CellBox& box);  // hairlines between the cells
+void mark_chosen(Canvas& canvas, const Grid& grid, const CellBox& box);      // outlines the one cell of each row
 
 }  // namespace fovea

@@ -134,7 +134,7 @@ double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const LinkCut& c
 
 std::string draw_flow(const Grid& grid, const PictureStyle& style, Medium medium) {
   check_grid(grid, "flow");
-  Canvas canvas(style, medium);
+  Canvas canvas(WeightScale(style, grid), medium);
   const LinkCut cut = cut_links(grid, style.hide);
   double y = canvas.title(grid.title);
   if (!canvas.page()) {

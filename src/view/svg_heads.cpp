@@ -70,7 +70,7 @@ std::string draw_heads(std::span<const Grid> grids, const PictureStyle& style, i
   const double wide = std::max({cell * static_cast<double>(most_columns), captions, 48.0});
   const double high = cell * static_cast<double>(most_rows);
 
-  Canvas canvas(style, medium);
+  Canvas canvas(WeightScale(style, grids), medium);
   const double top = canvas.legend(canvas.title(common.empty() ? "heads" : common) + 4, {.absent = absent});
   for (size_t i = 0; i < grids.size(); ++i) {
     const double x = kMargin + static_cast<double>(i % static_cast<size_t>(columns)) * (wide + 18);

@@ -21,6 +21,13 @@ double widest(const std::vector<Label>& labels) {
   return most;
 }
 
+// Whether every label has room above its column; a mark, which is alone at an end, may reach beyond it.
+bool fit_above(const std::vector<Label>& labels, double cell, double size) {
+  return std::all_of(labels.begin(), labels.end(), [&](const Label& label) {
+    return ems(shown(label)) * size <= (label.mark ? cell * 1.5 : cell - 4);
+  });
+}
+
 // Sizes that follow from the number of cells and the lengths of the labels.
 struct Plan {
   double cell_width, cell_height, size;  // of the labels' font
@@ -30,13 +37,14 @@ struct Plan {
   explicit Plan(const Grid& grid) {
     const double most = static_cast<double>(std::max(grid.height(), grid.width()));
     const bool few = grid.height() <= 16 && grid.width() <= 20;
-    cell_height = few ? 28 : std::clamp(std::floor(900 / most), 5.0, 22.0);
+    // Labels are never smaller than 12 units: with more tokens the picture grows.
+    cell_height = few ? 28 : std::clamp(std::floor(900 / most), 14.0, 22.0);
     cell_width = few ? 38 : cell_height;
     size = std::min(13.0, cell_height * 0.86);
     const double column = widest(grid.columns) * size;
     row_space = widest(grid.rows) * size + 8;
     column_space = std::max(size + 8, kNames);
-    if (column <= cell_width - 4) return;
+    if (fit_above(grid.columns, cell_width, size)) return;
     turn = cell_width >= 20 ? -45 : -90;
     column_space = std::max(column * std::sin(-turn * std::numbers::pi / 180) + size, kNames);
     overhang = turn == -45 ? column * std::numbers::sqrt2 / 2 : 0;
@@ -78,7 +86,7 @@ void draw_pointer(Canvas& canvas, const Grid& grid, const CellBox& box) {
 
 std::string draw_heatmap(const Grid& grid, const PictureStyle& style, Medium medium) {
   check_grid(grid, "heatmap");
-  Canvas canvas(style, medium);
+  Canvas canvas(WeightScale(style, grid), medium);
   const Plan plan(grid);
   double y = canvas.title(grid.title);
   y = canvas.legend(y + 4, {.absent = has_absent(grid), .hard = grid.hard});
@@ -99,6 +107,7 @@ std::string draw_heatmap(const Grid& grid, const PictureStyle& style, Medium med
   if (few) draw_cells(canvas, grid, box);
   if (!few) draw_cells_as_image(canvas, grid, box);
   xml.close();
+  draw_cell_lines(canvas, grid, box);
   if (grid.hard) mark_chosen(canvas, grid, box);
   xml.open("rect").set("x", box.x).set("y", box.y).set("width", right - box.x).set("height", bottom - box.y);
   xml.set("fill", "none").set("class", "rule").leaf();

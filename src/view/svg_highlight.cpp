@@ -47,7 +47,7 @@ double draw_block(Canvas& canvas, double y, const Block& block) {
 
 std::string draw_highlight(const Grid& grid, const PictureStyle& style, Medium medium) {
   check_grid(grid, "highlight");
-  Canvas canvas(style, medium);
+  Canvas canvas(WeightScale(style, grid), medium);
   const auto at = [&](size_t r, size_t c) { return grid.at(static_cast<int64_t>(r), static_cast<int64_t>(c)); };
   double y = canvas.legend(canvas.title(grid.title) + 4, {.pen = true, .absent = has_absent(grid)});
   y = canvas.heading(y, fmt::format("What each {} token looked at", grid.row_name),

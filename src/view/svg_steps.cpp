@@ -78,7 +78,7 @@ void draw_output(Canvas& canvas, double x, double y, const Sentence& said, size_
 
 std::string draw_steps(const Grid& grid, const PictureStyle& style, Medium medium) {
   check_grid(grid, "steps");
-  Canvas canvas(style, medium);
+  Canvas canvas(WeightScale(style, grid), medium);
   const Sentence source = lay_out(grid.columns, {.most_width = kMostWidth});
   const auto said = [&](size_t row) {
     const size_t first = row > kMostSaid ? row - kMostSaid : 0;

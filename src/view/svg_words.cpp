@@ -15,13 +15,12 @@ constexpr double kMostEms = 14;  // of a word
 constexpr double kPadding = 3;   // left and right of a word, within its box
 
 // The highlighter's colour over dark paper: whether black is read more easily on it than white. On light paper it is.
-bool needs_black(const PictureStyle& style, double share) {
+bool needs_black(double share) {
   constexpr Rgb kDarkPaper{0x14, 0x17, 0x1c};
-  const Rgb pen = colour_at(style, 1);
   const auto mix = [share](uint8_t paper, uint8_t ink) {
     return static_cast<uint8_t>((1.0 - share) * static_cast<double>(paper) + share * static_cast<double>(ink));
   };
-  const Rgb mixed{mix(kDarkPaper.red, pen.red), mix(kDarkPaper.green, pen.green), mix(kDarkPaper.blue, pen.blue)};
+  const Rgb mixed{mix(kDarkPaper.red, kPen.red), mix(kDarkPaper.green, kPen.green), mix(kDarkPaper.blue, kPen.blue)};
   return ink_on(mixed).red == 0;
 }
 
@@ -74,15 +73,15 @@ void ShadedSentence::draw(Canvas& canvas, double x, double y, const std::functio
     xml.open("rect").set("x", x + word.x).set("y", y + word.y).set("width", word.width);
     return xml.set("height", sentence_.line()).set("rx", 3);
   };
-  const std::string pen = hex(colour_at(canvas.style(), 1));
+  const std::string pen = hex(kPen);
   std::vector<size_t> rewritten;
   for (size_t i = 0; i < sentence_.words.size(); ++i) {
     const float w = weight(i);
-    const double share = is_absent(w) ? 0 : on_scale(canvas.style(), w);
+    const double share = is_absent(w) ? 0 : canvas.scale().share(w);
     if (is_absent(w)) box(sentence_.words[i]).set("fill", "url(#absent)").leaf();
     if (share < 0.01) continue;
     // A mark's lighter ink is not read on a shade.
-    if (needs_black(canvas.style(), share) || (sentence_.labels[i].mark && share > 0.1)) {
+    if (needs_black(share) || (sentence_.labels[i].mark && share > 0.1)) {
       rewritten.push_back(i);
     } else {
       box(sentence_.words[i]).set("fill", pen).set("fill-opacity", share).leaf();
@@ -92,9 +91,9 @@ void ShadedSentence::draw(Canvas& canvas, double x, double y, const std::functio
   // Another ink than the sentence's: the word is covered and written again.
   for (const size_t i : rewritten) {
     box(sentence_.words[i]).set("class", "paper").leaf();
-    const double share = on_scale(canvas.style(), weight(i));
+    const double share = canvas.scale().share(weight(i));
     box(sentence_.words[i]).set("fill", pen).set("fill-opacity", share).leaf();
-    draw_word(canvas, sentence_, i, {.x = x, .y = y, .look = needs_black(canvas.style(), share) ? "on" : "ink shaded"});
+    draw_word(canvas, sentence_, i, {.x = x, .y = y, .look = needs_black(share) ? "on" : "ink shaded"});
   }
 }
 

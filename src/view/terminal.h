@@ -18,6 +18,7 @@ struct TerminalStyle {
   Colour colour = Colour::kNone;
   int width = 80;       // columns; at least kLeastWidth
   bool unicode = true;  // without it only ASCII is printed: other characters of tokens as \u4e2d
+  bool dark = true;     // the background
 
   static constexpr int kLeastWidth = 20;
 };
@@ -26,12 +27,13 @@ struct TerminalStyle {
 struct TerminalFacts {
   bool is_terminal = false;
   int columns = 0;  // 0: it does not say
-  std::string no_color, colorterm, term, columns_wanted /* COLUMNS */, lc_all, lc_ctype, lang;
+  std::string no_color, colorterm, term, columns_wanted /* COLUMNS */, lc_all, lc_ctype, lang, colorfgbg;
 };
 
 // No colour with NO_COLOR, in a file or a pipe, and where TERM is dumb or unknown; COLORTERM or the terminal's name
 // for true colour. COLUMNS overrides the width; 80 where nothing says. Unicode unless the locale names another
-// encoding: where it names nothing, as in most containers, UTF-8 is what terminals expect.
+// encoding: where it names nothing, as in most containers, UTF-8 is what terminals expect. COLORFGBG says whether the
+// background is dark; most are.
 TerminalStyle terminal_style(const TerminalFacts& facts);
 // Of a file descriptor, with the environment as it is.
 TerminalStyle terminal_style(int descriptor);

@@ -15,7 +15,21 @@ namespace {
 constexpr std::array<const char*, 9> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<const char*, 9> kRamp = {" ", ":", "-", "=", "+", "*", "#", "%", "@"};
 
-Rgb weight_colour(const PictureStyle& picture, double weight) { return colour_at(picture, on_scale(picture, weight)); }
+bool is_dark(const TerminalPage& page, const WeightScale& scale) {
+  const std::string& background = scale.style().background;
+  return background == "auto" ? page.terminal().dark : background == "dark";
+}
+
+Rgb masked_tint(const TerminalPage& page, const WeightScale& scale) {
+  return is_dark(page, scale) ? Rgb{0x5f, 0x47, 0x2b} : Rgb{0xf0, 0xdc, 0xbe};
+}
+
+// The 256 colours have enough steps of lightness in the greys alone.
+Rgb share_colour(const TerminalPage& page, const WeightScale& scale, double share) {
+  const bool grey = page.terminal().colour == TerminalStyle::Colour::k256;
+  const Paper paper = is_dark(page, scale) ? Paper::kDark : Paper::kLight;
+  return colour_at(grey ? "greys" : scale.style().palette, share, paper);
+}
 
 // For terminals without colours.
 std::string shade(const TerminalPage& page, double share) {
@@ -23,72 +37,72 @@ std::string shade(const TerminalPage& page, double share) {
   return page.glyph(kBlocks[level], kRamp[level]);
 }
 
-// The weight at a place of the scale: on_scale turned round.
-double weight_at(const PictureStyle& picture, double share) {
-  double low = 0, high = 1;
-  for (int i = 0; i < 40; ++i) {
-    const double middle = (low + high) / 2;
-    (on_scale(picture, middle) < share ? low : high) = middle;
-  }
-  return high;
-}
-
 }  // namespace
 
-void draw_cell(TerminalPage& page, const PictureStyle& picture, float weight, bool chosen, int64_t columns) {
+Rgb weight_colour(const TerminalPage& page, const WeightScale& scale, double weight) {
+  return share_colour(page, scale, scale.share(weight));
+}
+
+void draw_cell(TerminalPage& page, const WeightScale& scale, float weight, bool chosen, int64_t columns) {
   if (is_absent(weight)) {
     page.write(pad_right(page.glyph("·", "."), columns), {.faint = true});
   } else if (chosen) {
-    const Rgb colour = weight_colour(picture, weight);
+    const Rgb colour = weight_colour(page, scale, weight);
     page.write(columns > 1 ? "[]" : "X", {.text = ink_on(colour), .ground = colour});
   } else if (page.coloured()) {
-    page.write(std::string(static_cast<size_t>(columns), ' '), {.ground = weight_colour(picture, weight)});
+    page.write(std::string(static_cast<size_t>(columns), ' '), {.ground = weight_colour(page, scale, weight)});
   } else {
-    for (int64_t i = 0; i < columns; ++i) page.write(shade(page, on_scale(picture, weight)));
+    for (int64_t i = 0; i < columns; ++i) page.write(shade(page, scale.share(weight)));
   }
 }
 
-void draw_halves(TerminalPage& page, const PictureStyle& picture, float above, float below) {
-  if (is_absent(above) && is_absent(below)) {
-    page.write(" ");
-  } else if (is_absent(above)) {
-    page.write("▄", {.text = weight_colour(picture, below)});
-  } else if (is_absent(below)) {
-    page.write("▀", {.text = weight_colour(picture, above)});
-  } else {
-    page.write("▀", {.text = weight_colour(picture, above), .ground = weight_colour(picture, below)});
-  }
+void draw_halves(TerminalPage& page, const WeightScale& scale, float above, std::optional<float> below,
+                 int64_t columns) {
+  const auto colour = [&](float weight) {
+    return is_absent(weight) ? masked_tint(page, scale) : weight_colour(page, scale, weight);
+  };
+  const Ink ink{.text = colour(above), .ground = below ? std::optional(colour(*below)) : std::nullopt};
+  for (int64_t i = 0; i < columns; ++i) page.write("▀", ink);
 }
 
-Ink word_ink(const TerminalPage& page, const PictureStyle& picture, float weight) {
+Ink word_ink(const TerminalPage& page, const WeightScale& scale, float weight) {
   if (!page.coloured()) return {};
   if (is_absent(weight)) return {.faint = true};
-  const Rgb colour = weight_colour(picture, weight);
+  const Rgb colour = weight_colour(page, scale, weight);
   return {.text = ink_on(colour), .ground = colour};
 }
 
-void draw_scale(TerminalPage& page, const PictureStyle& picture, std::string_view absent) {
-  // Parts with a number below each end; a part is wider than a number.
-  const int64_t parts = page.width() < 30 ? 2 : 4, part = 6;
-  for (int64_t i = 0; i <= parts * part; ++i) {
-    const double share = static_cast<double>(i) / static_cast<double>(parts * part);
+void draw_scale(TerminalPage& page, const WeightScale& scale, std::string_view absent) {
+  const int64_t steps = page.width() < 34 ? 12 : 24;
+  for (int64_t i = 0; i <= steps; ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(steps);
     if (page.coloured())
-      page.write(" ", {.ground = colour_at(picture, share)});
+      page.write(" ", {.ground = share_colour(page, scale, share)});
     else
       page.write(shade(page, share));
   }
-  if (!absent.empty()) page.flow(fmt::format("   {}", absent), {.faint = true});
-  page.end_line();
-  // A log scale does not tell little from nothing.
-  constexpr double kLittle = 1e-3;
-  page.write(on_scale(picture, kLittle) > 0 ? "0" : page.glyph("≤.001", "<.001"));
-  for (int64_t i = 1; i <= parts; ++i) {
-    const double weight = weight_at(picture, static_cast<double>(i) / static_cast<double>(parts));
-    const std::string number = fmt::format("{:.2g}", weight);
-    page.move_to(i * part);
-    page.write(number.starts_with("0.") ? number.substr(1) : number);
+  if (absent == kTintMasked) {
+    page.write("   ");
+    page.write("  ", {.ground = masked_tint(page, scale)});
+    page.flow(" masked", {.faint = true});
+  } else if (!absent.empty()) {
+    page.flow(fmt::format("   {}", absent), {.faint = true});
   }
-  if (picture.scale != "linear") page.flow(fmt::format("   {} scale", picture.scale), {.faint = true});
+  page.end_line();
+  const auto number = [&](const Tick& tick) {
+    std::string name = tick.name;
+    if (name.starts_with("≤ ")) name = page.glyph("≤", "<") + name.substr(name.find(' ') + 1);
+    const size_t zero = name.find("0.");
+    return zero == std::string::npos ? name : name.erase(zero, 1);  // ".25"
+  };
+  for (const Tick& tick : scale.ticks(6.0 / static_cast<double>(steps))) {
+    const int64_t at = std::lround(tick.share * static_cast<double>(steps));
+    if (at > 0 && page.column() >= at) continue;  // no room after a long number
+    page.move_to(at);
+    page.write(number(tick));
+  }
+  const std::string& how = scale.style().scale;
+  page.flow(how == "linear" ? "   weight" : fmt::format("   weight, {} scale", how), {.faint = true});
   page.end_line();
 }
 

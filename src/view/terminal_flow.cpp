@@ -33,7 +33,8 @@ class Flow {
  public:
   Flow(const Grid& grid, const PictureStyle& picture, const TerminalStyle& terminal)
       : grid_(grid),
-        picture_(picture),
+        hide_(picture.hide),
+        scale_({.palette = picture.palette, .background = picture.background, .max_weight = 1}, grid),
         page_(terminal),
         rows_(label_texts(page_, grid.rows)),
         columns_(label_texts(page_, grid.columns)) {
@@ -47,7 +48,7 @@ class Flow {
         fmt::format("{} {} {}", page_.safe(grid_.row_name), page_.glyph("→", "->"), page_.safe(grid_.column_name)),
         {.faint = true});
     page_.end_line();
-    const LinkCut cut = cut_links(grid_, picture_.hide);
+    const LinkCut cut = cut_links(grid_, hide_);
     auto first = cut.drawn.begin();
     for (int64_t row = 0; row < grid_.height(); ++row) {
       const auto end = std::find_if(first, cut.drawn.end(), [row](const DrawnLink& link) { return link.row > row; });
@@ -103,13 +104,14 @@ class Flow {
     }
     page_.flow(page_.terminal().unicode ? isolate(word) : word, {}, indent);
     page_.flow(" ", {}, indent);
-    const Rgb colour = colour_at(picture_, 0.25 + 0.75 * on_scale(picture_, share));
+    const Rgb colour = weight_colour(page_, scale_, 0.35 + 0.65 * share);
     page_.flow(shape, {.text = colour}, indent);
     page_.flow(" " + percent, {.faint = true}, indent);
   }
 
   const Grid& grid_;
-  const PictureStyle& picture_;
+  double hide_;
+  WeightScale scale_;  // of shares of a row
   TerminalPage page_;
   std::vector<std::string> rows_, columns_;
   int64_t head_ = 0;

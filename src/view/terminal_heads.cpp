@@ -65,7 +65,7 @@ Grid shrunk(const Grid& grid, int64_t factor) {
 class Heads {
  public:
   Heads(std::span<const Grid> grids, int columns, const PictureStyle& picture, const TerminalStyle& terminal)
-      : picture_(picture), page_(terminal), columns_(columns) {
+      : scale_(picture, grids), page_(terminal), columns_(columns) {
     halves_ = page_.coloured() && terminal.unicode;
     const int64_t room = std::min<int64_t>(kLargest, terminal.width);
     for (const Grid& grid : grids) {
@@ -91,7 +91,7 @@ class Heads {
       draw_group(first, std::min(first + static_cast<size_t>(columns_), small_.size()));
     }
     page_.end_line();
-    draw_scale(page_, picture_, !absent_ ? "" : halves_ ? "blank: absent" : page_.glyph("·: absent", ".: absent"));
+    draw_scale(page_, scale_, !absent_ ? "" : halves_ ? kTintMasked : page_.glyph("·: masked", ".: masked"));
     return page_.take();
   }
 
@@ -139,13 +139,14 @@ class Heads {
     const bool second = row + 1 < grid.height();
     for (int64_t column = 0; column < grid.width(); ++column) {
       if (halves_)
-        draw_halves(page_, picture_, grid.at(row, column), second ? grid.at(row + 1, column) : kAbsent);
+        draw_halves(page_, scale_, grid.at(row, column),
+                    second ? std::optional(grid.at(row + 1, column)) : std::nullopt, 1);
       else
-        draw_cell(page_, picture_, grid.at(row, column), false, 1);
+        draw_cell(page_, scale_, grid.at(row, column), false, 1);
     }
   }
 
-  const PictureStyle& picture_;
+  WeightScale scale_;
   TerminalPage page_;
   int64_t columns_, factor_ = 1;
   bool halves_ = false, absent_ = false;

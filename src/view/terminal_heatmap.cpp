@@ -1,6 +1,6 @@
-// The heat map in a terminal. A cell is two columns wide and a line high where the grid fits like that: a square.
-// A wide grid has cells of one column, a large one half blocks, two rows a line. What is wider than the terminal is
-// split into blocks of columns.
+// The heat map in a terminal. A cell is two columns wide and a line high, a square; in a grid of many rows half a line,
+// two rows a line. A grid that is wider than the terminal is split into blocks of columns. Only where there would be
+// many blocks a cell is one column wide: the labels above, a character below the other, are easier to read with gaps.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@ namespace fovea {
 namespace {
 
 constexpr int64_t kManyRows = 40;         // from here on two rows share a line
+constexpr int64_t kMostBlocks = 4;        // of cells two columns wide
 constexpr int64_t kShortLabel = 3;        // labels of so few characters are written downwards
 constexpr int64_t kHighestLabel = 10;     // characters of a label that is written downwards
 constexpr int64_t kLongestRowLabel = 24;  // columns of a row's label, and never more than a quarter of the terminal
@@ -30,7 +31,7 @@ class Heatmap {
  public:
   Heatmap(const Grid& grid, const PictureStyle& picture, const TerminalStyle& terminal)
       : grid_(grid),
-        picture_(picture),
+        scale_(picture, grid),
         page_(terminal),
         rows_(label_texts(page_, grid.rows)),
         columns_(label_texts(page_, grid.columns)) {
@@ -52,8 +53,7 @@ class Heatmap {
     }
     page_.end_line();
     const bool absent = std::any_of(grid_.weights.begin(), grid_.weights.end(), is_absent);
-    const char* looks = layout_.halves ? "blank: absent" : page_.glyph("·: absent", ".: absent");
-    draw_scale(page_, picture_, absent ? looks : "");
+    draw_scale(page_, scale_, !absent ? "" : layout_.halves ? kTintMasked : page_.glyph("·: masked", ".: masked"));
     if (grid_.hard) page_.prose(layout_.halves ? "one cell a row was chosen" : chosen_legend(), {.faint = true});
     for (const auto& [shown, full] : cut_) page_.prose(fmt::format("{} = {}", shown, full), {.faint = true});
     return page_.take();
@@ -89,11 +89,13 @@ class Heatmap {
       l.stairs = most_characters > kShortLabel && stairs_fit();
       return;
     }
-    l.cell = wide_characters ? 2 : 1;
-    l.halves = l.cell == 1 && grid_.height() > kManyRows && page_.coloured() && page_.terminal().unicode;
-    const int64_t cells = (room - (l.halves ? l.left : 0)) / l.cell;
-    const int64_t blocks = (n + cells - 1) / cells;
-    l.block = (n + blocks - 1) / blocks;
+    l.halves = grid_.height() > kManyRows && page_.coloured() && page_.terminal().unicode;
+    const auto blocks = [&](int64_t cell) {
+      const int64_t cells = (room - (l.halves ? l.left : 0)) / cell;
+      return (n + cells - 1) / cells;
+    };
+    l.cell = wide_characters || blocks(2) <= kMostBlocks ? 2 : 1;
+    l.block = (n + blocks(l.cell) - 1) / blocks(l.cell);
   }
 
   bool stairs_fit() const {
@@ -158,9 +160,10 @@ class Heatmap {
       for (int64_t column = first; column < end; ++column) {
         const float weight = grid_.at(row, column);
         if (layout_.halves)
-          draw_halves(page_, picture_, weight, second ? grid_.at(row + 1, column) : kAbsent);
+          draw_halves(page_, scale_, weight, second ? std::optional(grid_.at(row + 1, column)) : std::nullopt,
+                      layout_.cell);
         else
-          draw_cell(page_, picture_, weight, grid_.hard && weight > 0.5F, layout_.cell);
+          draw_cell(page_, scale_, weight, grid_.hard && weight > 0.5F, layout_.cell);
       }
       if (second) page_.write(" " + right_label(row + 1));
       if (!page_.coloured()) page_.write(page_.glyph("│", "|"));
@@ -186,7 +189,7 @@ class Heatmap {
   }
 
   const Grid& grid_;
-  const PictureStyle& picture_;
+  WeightScale scale_;
   TerminalPage page_;
   std::vector<std::string> rows_, columns_;
   std::vector<std::pair<std::string, std::string>> cut_;

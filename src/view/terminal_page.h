@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "view/colour_scale.h"
 #include "view/grid.h"
-#include "view/style.h"
 #include "view/terminal.h"
 
 namespace fovea {
@@ -70,12 +70,16 @@ std::string table_label(const TerminalPage& page, std::string_view text, int64_t
 std::string short_weight(double weight);
 
 // One weight, `columns` wide, on a line of its own row.
-void draw_cell(TerminalPage& page, const PictureStyle& picture, float weight, bool chosen, int64_t columns);
-// Two weights, one above the other; needs colours and Unicode.
-void draw_halves(TerminalPage& page, const PictureStyle& picture, float above, float below);
+void draw_cell(TerminalPage& page, const WeightScale& scale, float weight, bool chosen, int64_t columns);
+// Two weights, one above the other; needs colours and Unicode. A masked half has a warm tint, no colour of the scale.
+void draw_halves(TerminalPage& page, const WeightScale& scale, float above, std::optional<float> below,
+                 int64_t columns);
+constexpr const char* kTintMasked = "masked";  // for draw_scale: shows that tint
 // The ink of a word that has a weight.
-Ink word_ink(const TerminalPage& page, const PictureStyle& picture, float weight);
-// Colours and the weights they stand for; and what absent cells look like, if there are any.
-void draw_scale(TerminalPage& page, const PictureStyle& picture, std::string_view absent);
+Ink word_ink(const TerminalPage& page, const WeightScale& scale, float weight);
+// Of a weight, on the terminal's background.
+Rgb weight_colour(const TerminalPage& page, const WeightScale& scale, double weight);
+// Colours and the weights they stand for; and what masked cells look like, if there are any.
+void draw_scale(TerminalPage& page, const WeightScale& scale, std::string_view absent);
 
 }  // namespace fovea

@@ -68,7 +68,7 @@ void put_word(TerminalPage& page, const Label& label, std::string_view shown, co
     page.flow(shown, ink, indent);
 }
 
-void draw_sentence(TerminalPage& page, const PictureStyle& picture, const Sentence& sentence, int64_t indent) {
+void draw_sentence(TerminalPage& page, const WeightScale& scale, const Sentence& sentence, int64_t indent) {
   page.move_to(indent);
   page.begin_sentence(reads_rtl(sentence.labels), any_rtl(sentence.labels));
   const size_t strongest = sentence.strongest();
@@ -77,7 +77,7 @@ void draw_sentence(TerminalPage& page, const PictureStyle& picture, const Senten
     const float weight = sentence.weights[i];
     const std::string word = word_text(page, label);
     const std::string shown = page.coloured() ? word : marked(word, weight, i == strongest);
-    put_word(page, label, shown, word_ink(page, picture, weight), indent);
+    put_word(page, label, shown, word_ink(page, scale, weight), indent);
   }
   page.end_sentence();
   page.end_line();
@@ -86,8 +86,7 @@ void draw_sentence(TerminalPage& page, const PictureStyle& picture, const Senten
 // Pairs of a word and the other side's sentence, in two columns.
 class Pairs {
  public:
-  Pairs(TerminalPage& page, const PictureStyle& picture, const std::vector<Label>& heads)
-      : page_(page), picture_(picture) {
+  Pairs(TerminalPage& page, const WeightScale& scale, const std::vector<Label>& heads) : page_(page), scale_(scale) {
     for (const Label& label : heads) head_ = std::max(head_, display_width(label_text(page, label)));
     head_ = std::min({head_, kLongestHead, page.width() / 3});
   }
@@ -99,25 +98,25 @@ class Pairs {
     } else {
       page_.write(table_label(page_, text, head_), {.bold = true});
     }
-    draw_sentence(page_, picture_, sentence, head_ + 2);
+    draw_sentence(page_, scale_, sentence, head_ + 2);
   }
 
  private:
   TerminalPage& page_;
-  const PictureStyle& picture_;
+  const WeightScale& scale_;
   int64_t head_ = 0;
 };
 
 // How to read the sentences of a grid.
-void draw_key(TerminalPage& page, const PictureStyle& picture, const Grid& grid) {
+void draw_key(TerminalPage& page, const WeightScale& scale, const Grid& grid) {
   const bool absent = std::any_of(grid.weights.begin(), grid.weights.end(), is_absent);
   page.end_line();
-  if (page.coloured()) return draw_scale(page, picture, absent ? "faint: absent" : "");
+  if (page.coloured()) return draw_scale(page, scale, absent ? "faint: masked" : "");
   page.prose(fmt::format("[word .83]: its weight, from {} up and for the largest{}", short_weight(kWorthANumber),
-                         absent ? "; (word): absent" : ""));
+                         absent ? "; (word): masked" : ""));
 }
 
-void draw_step(TerminalPage& page, const PictureStyle& picture, const Grid& grid, int64_t row) {
+void draw_step(TerminalPage& page, const WeightScale& scale, const Grid& grid, int64_t row) {
   constexpr int64_t kIndent = 12;
   const auto field = [&](std::string_view name) { page.write(pad_right(fmt::format("  {}", name), kIndent)); };
   page.write(fmt::format("step {} of {}", row + 1, grid.height()), {.bold = true});
@@ -134,7 +133,7 @@ void draw_step(TerminalPage& page, const PictureStyle& picture, const Grid& grid
   page.end_sentence();
   page.end_line();
   field("looked at");
-  draw_sentence(page, picture, row_of(grid, row), kIndent);
+  draw_sentence(page, scale, row_of(grid, row), kIndent);
   if (grid.notes.empty()) return;
   const StepNote& note = grid.notes[static_cast<size_t>(row)];
   field("likely");
@@ -156,30 +155,32 @@ void draw_step(TerminalPage& page, const PictureStyle& picture, const Grid& grid
 
 std::string highlight_text(const Grid& grid, const PictureStyle& picture, const TerminalStyle& terminal) {
   check_grid("highlight", grid, terminal);
+  const WeightScale scale(picture, grid);
   TerminalPage page(terminal);
   page.prose(page.safe(grid.title), {.bold = true});
   page.end_line();
   const std::string rows = page.safe(grid.row_name), columns = page.safe(grid.column_name);
   page.prose(fmt::format("{}: what each word of it looked at in the {}", rows, columns), {.faint = true});
-  Pairs by_row(page, picture, grid.rows);
+  Pairs by_row(page, scale, grid.rows);
   for (int64_t i = 0; i < grid.height(); ++i) by_row.draw(grid.rows[static_cast<size_t>(i)], row_of(grid, i));
   page.end_line();
   page.prose(fmt::format("{}: the words of the {} that looked at each", columns, rows), {.faint = true});
-  Pairs by_column(page, picture, grid.columns);
+  Pairs by_column(page, scale, grid.columns);
   for (int64_t i = 0; i < grid.width(); ++i) by_column.draw(grid.columns[static_cast<size_t>(i)], column_of(grid, i));
-  draw_key(page, picture, grid);
+  draw_key(page, scale, grid);
   return page.take();
 }
 
 std::string steps_text(const Grid& grid, const PictureStyle& picture, const TerminalStyle& terminal) {
   check_grid("steps", grid, terminal);
+  const WeightScale scale(picture, grid);
   TerminalPage page(terminal);
   page.prose(page.safe(grid.title), {.bold = true});
   for (int64_t row = 0; row < grid.height(); ++row) {
     page.end_line();
-    draw_step(page, picture, grid, row);
+    draw_step(page, scale, grid, row);
   }
-  draw_key(page, picture, grid);
+  draw_key(page, scale, grid);
   return page.take();
 }
 

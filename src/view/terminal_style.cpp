@@ -47,6 +47,15 @@ bool unicode_of(const TerminalFacts& facts) {
   return locale.empty() || contains_any(locale, {"utf-8", "utf8"});
 }
 
+// "15;0", or "15;default;0": the background is one of the sixteen colours, of which 7 and 9 to 15 are light.
+bool dark_of(const TerminalFacts& facts) {
+  const std::string ground = facts.colorfgbg.substr(facts.colorfgbg.rfind(';') + 1);
+  int colour = 0;
+  const auto [stopped, error] = std::from_chars(ground.data(), ground.data() + ground.size(), colour);
+  const bool known = error == std::errc() && stopped == ground.data() + ground.size();
+  return !known || colour < 7 || colour == 8;
+}
+
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
@@ -55,7 +64,7 @@ std::string variable(const char* name) {
 }  // namespace
 
 TerminalStyle terminal_style(const TerminalFacts& facts) {
-  return {.colour = colour_of(facts), .width = width_of(facts), .unicode = unicode_of(facts)};
+  return {.colour = colour_of(facts), .width = width_of(facts), .unicode = unicode_of(facts), .dark = dark_of(facts)};
 }
 
 TerminalStyle terminal_style(int descriptor) {
@@ -69,7 +78,8 @@ TerminalStyle terminal_style(int descriptor) {
                          .columns_wanted = variable("COLUMNS"),
                          .lc_all = variable("LC_ALL"),
                          .lc_ctype = variable("LC_CTYPE"),
-                         .lang = variable("LANG")});
+                         .lang = variable("LANG"),
+                         .colorfgbg = variable("COLORFGBG")});
 }
 
 }  // namespace fovea

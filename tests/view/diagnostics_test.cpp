@@ -58,7 +58,28 @@ TEST(Align, CountsWordsByWhiteSpace) {
   record.attentions = {cross};
   EXPECT_EQ(align(record, {}, {}), (Alignment{{0, 0}, {1, 1}, {1, 2}}));
   EXPECT_EQ(align(record, {}, {.method = "threshold", .threshold = 0.3}), (Alignment{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
-  EXPECT_EQ(align(record, {}, {.pieces = true}), (Alignment{{0, 0}, {0, 1}, {2, 2}}));
+  EXPECT_EQ(align(record, {}, {.count = "pieces"}), (Alignment{{0, 0}, {0, 1}, {2, 2}}));
+}
+
+// In Chinese every token counts, but only one word where spaces separate words.
+TEST(Align, CountsTokensWhereAScriptHasNoSpaces) {
+  AttentionRecord record;
+  record.source_text = "I love it", record.target_text = "我爱它";
+  record.source = {{"I", 0, 1}, {"love", 2, 6}, {"it", 7, 9}};
+  record.target = {{"我", 0, 1}, {"爱", 1, 2}, {"它", 2, 3}};
+  RecordedAttention cross{.kind = "cross", .rows = 3, .columns = 3};
+  cross.weights = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  record.attentions = {cross};
+  EXPECT_EQ(align(record, {}, {}), (Alignment{{0, 0}, {1, 1}, {2, 2}}));
+  EXPECT_EQ(align(record, {}, {.count = "spaces"}), (Alignment{{0, 0}}));
+  // Split into words already: 爱它 is one of two.
+  record.target_text = "我 爱它";
+  record.target = {{"我", 0, 1}, {"爱", 2, 3}, {"它", 3, 4}};
+  EXPECT_EQ(align(record, {}, {}), (Alignment{{0, 0}, {1, 1}}));
+  // Spaces around another script separate no Chinese words.
+  record.target_text = "爱 it 它";
+  record.target = {{"爱", 0, 1}, {"it", 2, 4}, {"它", 5, 6}};
+  EXPECT_EQ(align(record, {}, {}), (Alignment{{0, 0}, {1, 1}, {2, 2}}));
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(Reduce, RefusesWhatIsNotThere) {
   EXPECT_ERROR(reduce(record, {.heads = "one", .head = 1}), "layer: expected which layer to show, 1 to 2");
   EXPECT_ERROR(reduce(record, {.heads = "best"}), "best was not measured");
   AttentionRecord measured = record;
-  measured.attentions[0].best_layer = 2, measured.attentions[0].best_head = 1;
+  measured.attentions[0].best = {"one", 2, 1};
   EXPECT_EQ(reduce(measured, {.heads = "best"}).title, "cross attention, layer 2, head 1 (the best by measured AER)");
 }
 

@@ -160,8 +160,8 @@ TEST(Terminal, HeatmapByHand) {
             " x│██▄▄  │\n"
             "北│· ▂▂▆▆│\n"
             "\n"
-            "  ▁▁▁▂▂▂▃▃▃▄▄▄▅▅▅▆▆▆▇▇▇██   ·: absent\n"
-            "0     .25   .5    .75   1\n");
+            "  ▁▁▁▂▂▂▃▃▃▄▄▄▅▅▅▆▆▆▇▇▇██   ·: masked\n"
+            "0     .25   .5    .75   1   weight\n");
   EXPECT_NE(heatmap_text(grid, {}, {Colour::kNone, 40, false}).find("|@@++  |\n"), std::string::npos);
   EXPECT_NE(heatmap_text(grid, {}, {Colour::kNone, 40, false}).find("|. --##|\n"), std::string::npos);
 }
@@ -169,11 +169,38 @@ TEST(Terminal, HeatmapByHand) {
 TEST(Terminal, ColoursAreThoseOfThePalette) {
   Grid grid = make_grid({"x"}, {"a", "b"});
   grid.weights = {1, 0};
-  EXPECT_NE(
-      heatmap_text(grid, {}, {Colour::kTrue, 40, true}).find("\033[48;2;254;232;56m  \033[0m\033[48;2;0;34;78m  "),
-      std::string::npos);
-  // 0x00224e lies nearest to the cube's (0, 0, 95), 0xfee838 to (255, 215, 95) or (255, 255, 95): both are of the cube.
-  EXPECT_NE(heatmap_text(grid, {}, {Colour::k256, 40, true}).find("\033[48;5;17m  "), std::string::npos);
+  const std::string white = "\033[48;2;255;255;255m  ", dark = "\033[48;2;17;18;19m  ", end = "\033[0m";
+  const auto text = [&](const PictureStyle& picture, Colour colour, bool on_dark) {
+    return heatmap_text(grid, picture, {colour, 40, true, on_dark});
+  };
+  EXPECT_NE(text({}, Colour::kTrue, true).find(white + end + dark), std::string::npos);
+  EXPECT_NE(text({}, Colour::kTrue, false).find(dark + end + white), std::string::npos);
+  EXPECT_NE(text({.background = "light"}, Colour::kTrue, true).find(dark + end + white), std::string::npos);
+  EXPECT_NE(text({.background = "dark"}, Colour::kTrue, false).find(white + end + dark), std::string::npos);
+  // White of the cube and the darkest but one of the greys.
+  EXPECT_NE(text({}, Colour::k256, true).find("\033[48;5;231m  \033[0m\033[48;5;233m  "), std::string::npos);
+}
+
+TEST(Terminal, TheScaleEndsAtTheLargestWeight) {
+  Grid grid = make_grid({"x"}, {"a", "b", "c"});
+  grid.weights = {0.3F, 0.15F, 0};
+  const std::string text = heatmap_text(grid, {}, {Colour::kNone, 40, true});
+  EXPECT_NE(text.find("x│██▄▄  │\n"), std::string::npos) << text;
+  EXPECT_TRUE(text.ends_with("0       .1      .2      .3   weight\n")) << text;
+  EXPECT_NE(heatmap_text(grid, {.max_weight = 1}, {Colour::kNone, 40, true}).find("x│▂▂▁▁  │\n"), std::string::npos);
+}
+
+// In half blocks a masked cell is neither blank nor a colour of the scale.
+TEST(Terminal, MaskedHalvesAreNotZero) {
+  Grid grid = make_grid(numbered("r", 60), numbered("c", 70));
+  std::fill(grid.weights.begin(), grid.weights.end(), 0.0F);
+  grid.at(0, 0) = 1;
+  const std::string plain = heatmap_text(grid, {}, {Colour::kTrue, 90, true});
+  EXPECT_EQ(plain.find("masked"), std::string::npos);
+  grid.at(1, 1) = kAbsent;
+  const std::string text = heatmap_text(grid, {}, {Colour::kTrue, 90, true});
+  EXPECT_NE(text.find("\033[38;2;17;18;19;48;2;95;71;43m▀"), std::string::npos);
+  EXPECT_NE(without_escapes(text).find("masked"), std::string::npos);
 }
 
 TEST(Terminal, ChosenCellsAreMarked) {
@@ -288,7 +315,7 @@ TEST(Terminal, HeadsShareTheirTitle) {
     grids.back().title = "cross attention, layer " + std::to_string(i / 2 + 1) + ", head " + std::to_string(i % 2 + 1);
   }
   const std::string text = heads_text(grids, 2, {}, {Colour::kNone, 80, true});
-  EXPECT_TRUE(text.starts_with("cross attention\n\nlayer 1\nhead 1  head 2\n▇▁")) << text;
+  EXPECT_TRUE(text.starts_with("cross attention\n\nlayer 1\nhead 1  head 2\n█▁")) << text;
   EXPECT_NE(text.find("\nlayer 2\nhead 1  head 2\n"), std::string::npos) << text;
 }
 
@@ -335,6 +362,16 @@ TEST(TerminalStyle, WidthIsWantedOrKnownOrUsual) {
   EXPECT_EQ(width({.columns = 132, .columns_wanted = "wide"}), 132);
   EXPECT_EQ(width({.columns = 132, .columns_wanted = "-5"}), 132);
   EXPECT_EQ(width({.columns = 3}), TerminalStyle::kLeastWidth);
+}
+
+TEST(TerminalStyle, TheBackgroundIsDarkUnlessTheTerminalSaysLight) {
+  const auto dark = [](const char* colours) { return terminal_style({.colorfgbg = colours}).dark; };
+  EXPECT_TRUE(dark(""));
+  EXPECT_TRUE(dark("15;0"));
+  EXPECT_TRUE(dark("15;default;8"));
+  EXPECT_TRUE(dark("default;default"));
+  EXPECT_FALSE(dark("0;15"));
+  EXPECT_FALSE(dark("0;default;7"));
 }
 
 TEST(TerminalStyle, UnicodeUnlessTheLocaleSaysOtherwise) {

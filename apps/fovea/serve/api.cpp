@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "fovea/mechanisms.h"
+#include "fovea/serve/answers.h"
 #include "fovea/serve/page.h"
 
 namespace fovea::app {
@@ -325,12 +326,17 @@ Work Api::stream(const Call& call, const std::shared_ptr<const Served>& served, 
     return event("start", dump({{"source", source_json(model, job->sources[0])}, {"model", model.name()}}));
   };
   const auto recorder = std::make_shared<StepRecorder>(served->model->translator().model());
-  work.step = [served, recorder, wanted](const SearchStep& step) {
+  const auto sent = std::make_shared<int64_t>(0);
+  work.step = [served, recorder, wanted, sent](const SearchStep& step) {
     std::string events;
     if (step.step < recorder->steps()) {
       events = event("revise", dump({{"step", step.step}, {"end", recorder->characters(step.step)}}));
     }
-    return events + event("token", dump(step_json(step.step, recorder->add(step), wanted.attention)));
+    // Weights that would not fit into an answer are left out of the events, too.
+    const Attention attention = *sent < kMostAnswerBytes ? wanted.attention : Attention::kNone;
+    events += event("token", dump(step_json(step.step, recorder->add(step), attention)));
+    *sent += std::ssize(events);
+    return events;
   };
   work.finish = [finish = std::move(work.finish)] {
     Answer answer = finish();
@@ -345,17 +351,21 @@ Reply Api::attention(const Call& call) {
   const auto served = find(members.text("model"));
   const Hosted& model = *served->model;
   std::shared_ptr<Job> job;
+  Wanted wanted{.attention = Attention::kWhole};
   if (members.find("target") != nullptr) {
     SearchOptions unused = options_.search;
     members.read(unused);
     job = score_job(members, model, options_.limits, true);
+    wanted.attention = members.attention(wanted.attention);
+    check_encoder_weights(*job, model, wanted.attention);
   } else {
-    Wanted wanted{.attention = true};
     job = translate_job(members, model, options_.search, options_.limits, wanted);
     if (wanted.is_list || wanted.stream) throw bad_request("attention: expected one text, not streamed.");
   }
   members.finish();
-  return submit(call, served, job, [served](const Job& done) { return record_json(*served->model, done); });
+  return submit(call, served, job, [served, wanted](const Job& done) {
+    return record_json(*served->model, done, wanted.attention);
+  });
 }
 
 Reply Api::score(const Call& call) {

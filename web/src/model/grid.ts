@@ -16,6 +16,7 @@ export interface Reduction {
   heads: number
   words: boolean
   through: number // layers rolled through
+  best?: boolean // what aligned words best when that was measured
 }
 
 export type Reduce = 'mean' | 'max' | 'one' | 'rollout' | 'best'

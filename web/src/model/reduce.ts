@@ -27,8 +27,7 @@ interface Range {
 
 function rangeOf(a: Attention, o: ReduceOptions): Range {
   let { layer, head } = o
-  if (o.how === 'best' && a.best) ({ layer, head } = a.best)
-  else if (o.how === 'one' || o.how === 'best') (layer = layer || 1), (head = head || 1)
+  if (o.how === 'one') (layer = layer || 1), (head = head || 1)
   else head = 0
   layer = Math.min(layer, a.layers)
   head = Math.min(head, a.heads)
@@ -106,8 +105,9 @@ export function reduce(record: AttentionRecord, options: ReduceOptions): Grid | 
   const a = attentionOf(record, options.kind)
   if (!a || a.rows === 0 || a.columns === 0) return null
   const o = { ...options }
+  const best = o.how === 'best' && a.best !== null
+  if (o.how === 'best') Object.assign(o, a.best ?? { how: 'mean' })
   if (o.how === 'rollout' && !canRollOut(record, o.kind)) o.how = 'mean'
-  if (o.how === 'best' && !a.best) o.how = 'mean'
   const range = rangeOf(a, o)
   let weights: Float32Array
   let through = 0
@@ -122,6 +122,7 @@ export function reduce(record: AttentionRecord, options: ReduceOptions): Grid | 
   return finish(record, a, o, {
     weights,
     through,
+    best,
     layer: single ? range.layers[0] + 1 : 0,
     head: range.heads[1] - range.heads[0] === 1 ? range.heads[0] + 1 : 0,
     layers: range.layers[1] - range.layers[0],
@@ -132,6 +133,7 @@ export function reduce(record: AttentionRecord, options: ReduceOptions): Grid | 
 interface Reduced {
   weights: Float32Array
   through: number
+  best: boolean
   layer: number
   head: number
   layers: number

@@ -42,15 +42,15 @@ export function titleOf(grid: Grid): string {
   const parts = [t(`kind.${r.kind}`)]
   const a = attention.value
   const several = !a || a.layers * a.heads > 1
-  if (r.how === 'one' || r.how === 'best') {
+  if (r.how === 'one') {
     if (several) parts.push(t('title.one', { layer: r.layer, head: r.head }))
-    if (r.how === 'best') parts.push(t('title.best'))
   } else if (several) {
     const how = r.how === 'max' ? 'title.max' : 'title.mean'
     if (r.layer > 0 && a && a.layers > 1) parts.push(t('title.layer', { layer: r.layer }))
     if (r.heads * r.layers > 1) parts.push(r.layers > 1 ? t(`${how}.layers`, { heads: r.heads, layers: r.layers }) : t(how, { heads: r.heads }))
   }
   if (r.how === 'rollout') parts.push(t('title.rollout', { layers: r.through }))
+  if (r.best) parts.push(t('title.best'))
   parts.push(r.words ? t('title.words') : t('title.pieces'))
   return parts.join(t('comma'))
 }

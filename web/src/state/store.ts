@@ -8,7 +8,7 @@ import type { Edit } from '../model/whatif'
 export const kViews = ['heatmap', 'flow', 'heads', 'steps', 'tree', 'compare', 'diagnostics'] as const
 export type View = (typeof kViews)[number]
 export type Scale = 'linear' | 'sqrt' | 'log'
-export type Palette = 'cividis' | 'viridis'
+export type Palette = 'blues' | 'greys'
 
 export interface State {
   text: string
@@ -59,7 +59,7 @@ export const kDefaults: Readonly<State> = {
   head: 0,
   words: false,
   scale: 'linear',
-  palette: 'cividis',
+  palette: 'blues',
   hide: 0.1,
   row: -1,
   second: '',

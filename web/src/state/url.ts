@@ -7,7 +7,7 @@ const kChoices: Partial<Record<keyof State, readonly string[]>> = {
   kind: ['cross', 'encoder-self', 'decoder-self'],
   how: ['mean', 'max', 'one', 'rollout', 'best'],
   scale: ['linear', 'sqrt', 'log'],
-  palette: ['cividis', 'viridis'],
+  palette: ['blues', 'greys'],
   lang: ['', 'en', 'zh'],
 }
 export const kRanges: Partial<Record<keyof State, readonly [number, number]>> = {

@@ -85,12 +85,18 @@ const same = (place: Place): Place => place
 export function CanvasView({ scene, label, toShared = same, fromShared = same, small = false, onPress }: Props) {
   const base = useRef<HTMLCanvasElement>(null)
   const over = useRef<HTMLCanvasElement>(null)
+  const margin = useRef<HTMLCanvasElement>(null)
   const stage = useRef<HTMLDivElement>(null)
   const isDark = dark.value
 
   useEffect(() => {
     const began = performance.now()
     scene.paint(prepare(base.current!, scene.width, scene.height, inkNow()))
+    if (margin.current && scene.margin) {
+      const painter = prepare(margin.current, scene.margin, scene.height, inkNow())
+      painter.rect(0, 0, scene.margin, scene.height, { fill: painter.ink.paper })
+      scene.paintMargin?.(painter)
+    }
     performance.measure('fovea:paint', { start: began })
   }, [scene, isDark])
 
@@ -118,7 +124,8 @@ export function CanvasView({ scene, label, toShared = same, fromShared = same, s
     const box = scene.boxOf(place)
     const pane = stage.current?.parentElement
     if (!box || !pane) return
-    if (box.x < pane.scrollLeft + 60) pane.scrollLeft = box.x - 60
+    const left = scene.margin ?? 60
+    if (box.x < pane.scrollLeft + left) pane.scrollLeft = box.x - left
     if (box.x + box.w > pane.scrollLeft + pane.clientWidth - 20) pane.scrollLeft = box.x + box.w - pane.clientWidth + 20
     const seen = stage.current!.getBoundingClientRect().top + box.y
     if (seen < 8 || seen + box.h > innerHeight - 48) window.scrollBy({ top: seen - innerHeight / 2 })
@@ -160,6 +167,7 @@ export function CanvasView({ scene, label, toShared = same, fromShared = same, s
       <div class="stage" ref={stage} style={size} {...keys} onPointerMove={point} onPointerDown={point} onPointerLeave={() => hover(-1, -1)} onClick={press}>
         <canvas ref={base} style={size} aria-hidden="true" />
         <canvas ref={over} style={size} class="over" aria-hidden="true" />
+        {scene.margin && <canvas ref={margin} class="margin" style={{ width: `${scene.margin}px`, height: size.height }} aria-hidden="true" />}
       </div>
     </div>
   )

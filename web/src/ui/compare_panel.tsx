@@ -3,12 +3,12 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { t } from '../i18n'
 import { difference, type Difference, type Pairs } from '../model/compare'
-import { percent, type Grid } from '../model/grid'
+import { hasAbsent, percent, type Grid } from '../model/grid'
 import { shown } from '../model/text'
 import { first, isChanged, modelName, models, opened, second, secondFailure } from '../state/answers'
 import { dark, grid, otherGrid, titleOf } from '../state/derived'
 import { set, state, type Place } from '../state/store'
-import { changeTint, weightTint } from '../views/colour'
+import { changeTint, largestOf, weightTint } from '../views/colour'
 import { heatmap } from '../views/heatmap'
 import { CanvasView, inkNow, useRoom } from './canvas_view'
 import { Legend } from './legend'
@@ -27,8 +27,8 @@ function mapping(rows: Pairs, columns: Pairs, side: 'second' | 'both') {
 
 function Maps({ a, b }: { a: Grid; b: Grid }) {
   const [pane, room] = useRoom<HTMLDivElement>()
-  const tint = weightTint(state.palette.value, state.scale.value)
-  const isDark = dark.value
+  const [palette, scale, isDark] = [state.palette.value, state.scale.value, dark.value]
+  const tint = useMemo(() => weightTint(palette, scale, largestOf([a, b]), isDark), [a, b, palette, scale, isDark])
   const d = useMemo(() => difference(a, b), [a, b])
   const changes = useMemo(() => d && changeTint(d.largest, inkNow()), [d, isDark])
   const names = { rows: t(a.rowSide), columns: t(a.columnSide) }
@@ -46,6 +46,7 @@ function Maps({ a, b }: { a: Grid; b: Grid }) {
     <div ref={pane}>
       {scenes && (
         <>
+          <Legend tint={tint} masked={hasAbsent(a) || hasAbsent(b)} />
           <div class="two">
             <section>
               <h3>

@@ -5,9 +5,9 @@ import { hasAbsent, type Grid } from '../model/grid'
 import { everyHead } from '../model/reduce'
 import { isOff, toggleHead } from '../model/whatif'
 import { opened } from '../state/answers'
-import { attention, kind, record } from '../state/derived'
+import { attention, dark, kind, record } from '../state/derived'
 import { set, state } from '../state/store'
-import { weightTint, type Tint } from '../views/colour'
+import { largestOf, weightTint, type Tint } from '../views/colour'
 import { headMap, headsSheet } from '../views/heads'
 import { CanvasView } from './canvas_view'
 import { Legend } from './legend'
@@ -46,7 +46,8 @@ export function HeadsPanel() {
   const r = record.value!
   const words = state.words.value
   const grids = useMemo(() => everyHead(r, kind.value, words), [r, kind.value, words])
-  const tint = weightTint(state.palette.value, state.scale.value)
+  const [palette, scale, isDark] = [state.palette.value, state.scale.value, dark.value]
+  const tint = useMemo(() => weightTint(palette, scale, largestOf(grids), isDark), [grids, palette, scale, isDark])
   const across = attention.value?.heads ?? 1
   const scene = useMemo(() => headsSheet(grids, across, tint, nameOf), [grids, across, tint])
   const title = `${t(`kind.${kind.value}`)}${t('comma')}${t('view.heads')}`

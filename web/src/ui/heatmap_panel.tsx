@@ -2,9 +2,9 @@
 import { useMemo } from 'preact/hooks'
 import { t } from '../i18n'
 import { hasAbsent } from '../model/grid'
-import { grid, titleOf } from '../state/derived'
+import { dark, grid, titleOf } from '../state/derived'
 import { state } from '../state/store'
-import { weightTint } from '../views/colour'
+import { largestOf, weightTint } from '../views/colour'
 import { heatmap, isShrunk } from '../views/heatmap'
 import { CanvasView, useRoom } from './canvas_view'
 import { Legend } from './legend'
@@ -14,7 +14,8 @@ import { useSheet } from './sheet'
 export function HeatmapPanel() {
   const g = grid.value!
   const [pane, room] = useRoom<HTMLDivElement>()
-  const tint = weightTint(state.palette.value, state.scale.value)
+  const [palette, scale, isDark] = [state.palette.value, state.scale.value, dark.value]
+  const tint = useMemo(() => weightTint(palette, scale, largestOf([g]), isDark), [g, palette, scale, isDark])
   const names = { rows: t(g.rowSide), columns: t(g.columnSide) }
   const scene = useMemo(() => (room > 0 ? heatmap(g, room, tint, names) : null), [g, room, tint, names.rows])
   const title = titleOf(g)

@@ -11,7 +11,7 @@ export function Legend({ tint, masked }: { tint: Tint; masked: boolean }) {
   const isDark = dark.value
   const name = t('weight')
   useEffect(() => {
-    const painter = prepare(canvas.current!, 290, 30, inkNow())
+    const painter = prepare(canvas.current!, 290, 32, inkNow())
     legend(painter, tint, 0, 2, name)
   }, [tint, isDark, name])
   return (

@@ -50,7 +50,7 @@ export function Lens() {
           onPick={(u) => set({ words: u === 'words', row: -1 })}
         />
         <Menu label={t('scale')} value={state.scale.value} options={(['linear', 'sqrt', 'log'] as Scale[]).map((s) => [s, t(`scale.${s}`)] as const)} onPick={(scale) => set({ scale })} />
-        <Menu label={t('palette')} value={state.palette.value} options={(['cividis', 'viridis'] as Palette[]).map((p) => [p, p] as const)} onPick={(palette) => set({ palette })} />
+        <Menu label={t('palette')} value={state.palette.value} options={(['blues', 'greys'] as Palette[]).map((p) => [p, p] as const)} onPick={(palette) => set({ palette })} />
       </div>
     </section>
   )

@@ -31,8 +31,8 @@ export function headMap(grid: Grid, tint: Tint): Scene {
     },
     light(painter, { row, column }) {
       const side = Math.max(2, cell)
-      if (row >= 0) painter.rect(0, row * cell, width, side, { stroke: '#ffffff' })
-      if (column >= 0) painter.rect(xOf(column), 0, side, height, { stroke: '#ffffff' })
+      if (row >= 0) painter.rect(0, row * cell, width, side, { stroke: painter.ink.link })
+      if (column >= 0) painter.rect(xOf(column), 0, side, height, { stroke: painter.ink.link })
     },
     hit(x, y) {
       const c = Math.floor(x / cell)

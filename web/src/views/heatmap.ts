@@ -18,25 +18,30 @@ const kMostNumbers = 500 // cells that have their weight written in them
 const fitting = (label: Label, size: number, most: number): string =>
   shorten(shown(label), (part) => measure(part, size) <= most)
 
-// Sizes that follow from the number of cells and the lengths of the labels.
+const kLeastCell = 13 // px, where a label of 11 px has room
+const kMostLabelled = 90_000 // cells of a map with a label for every token: 16 million pixels, what a canvas may have
+
+// Sizes that follow from the number of cells and the lengths of the labels. A map that has no room grows and is
+// scrolled; only one of more than kMostLabelled cells is fitted into the room, with a label for every few tokens.
 function plan(grid: Grid, room: number, corner = 64) {
   const rows = grid.rows.length
   const columns = grid.columns.length
   const few = rows <= 16 && columns <= 20
+  const large = rows * columns > kMostLabelled
   const most = Math.min(150, room * 0.34)
-  const widest = (labels: Label[], size: number): number =>
-    labels.length > 400 ? 0 : Math.max(0, ...labels.map((l) => Math.min(most, measure(shown(l), size))))
+  const widest = (labels: Label[], size: number): number => labels.reduce((w, l) => Math.max(w, Math.min(most, measure(shown(l), size))), 0)
   const names = Math.max(corner, Math.ceil(widest(grid.rows, 13)) + 12)
   const fit = (room - names - 20) / columns
-  let w = Math.min(few ? 58 : 30, Math.floor(fit))
-  if (w < 15) w = columns <= 60 ? 15 : fit
-  const h = rows <= 80 ? Math.min(few ? 32 : 28, Math.max(15, w)) : Math.min(w, 14)
-  const size = Math.min(13, Math.min(w, h) * 0.86)
-  const labelled = size >= 7
-  const longest = labelled ? Math.ceil(widest(grid.columns, size)) : 0
-  const turn = !labelled || longest <= w - 4 ? 0 : w >= 24 ? -45 : -90
+  const w = large ? Math.min(kLeastCell, fit) : Math.min(few ? 58 : 30, Math.max(kLeastCell, Math.floor(fit)))
+  const h = large ? w : Math.min(few ? 32 : 28, Math.max(kLeastCell, w))
+  const size = large ? 11 : Math.min(13, Math.min(w, h) * 0.86)
+  const every = large ? Math.ceil(kLeastCell / w) : 1 // tokens to a label
+  const longest = Math.ceil(widest(grid.columns, size))
+  // A mark, which is alone at an end, may reach beyond its column.
+  const fits = grid.columns.every((l) => measure(shown(l), size) <= (l.mark ? w * 1.5 : w - 4))
+  const turn = fits ? 0 : w >= 24 ? -45 : -90
   const over = turn === 0 ? 34 : Math.max(34, longest * Math.sin((-turn * Math.PI) / 180) + size + 4)
-  return { w, h, size, labelled, turn, most, left: labelled ? names : corner, top: over, spare: turn === -45 ? longest * 0.72 : 4 }
+  return { w, h, size, every, turn, most, left: names, top: over, spare: turn === -45 ? longest * 0.72 : 4 }
 }
 
 export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapNames): Scene {
@@ -55,36 +60,50 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
   const height = p.h * rows
   const numbers = p.w >= 30 && p.h >= 18 && rows * columns <= kMostNumbers
 
-  const labels = (painter: Painter): void => {
-    const { ink } = painter
-    const fill = (l: Label): string => (l.mark ? ink.faint : ink.ink)
-    const faint = { size: 12, fill: ink.faint, align: 'right' as const }
+  const fill = (painter: Painter, l: Label): string => (l.mark ? painter.ink.faint : painter.ink.ink)
+  // The names of both sides and the rows' labels, which stay in sight when the map is scrolled.
+  const paintMargin = (painter: Painter): void => {
+    const faint = { size: 12, fill: painter.ink.faint, align: 'right' as const }
     painter.text(mirror ? `← ${names.columns}` : `${names.columns} →`, x0 - 8, y0 - 22, faint)
     painter.text(`${names.rows} ↓`, x0 - 8, y0 - 7, faint)
-    if (!p.labelled) return
-    grid.rows.forEach((l, r) =>
-      painter.text(fitting(l, p.size, p.most), x0 - 8, yOf(r) + p.h / 2 + p.size * 0.35, { size: p.size, fill: fill(l), align: 'right' }),
-    )
+    grid.rows.forEach((l, r) => {
+      if (r % p.every !== 0 || (r > 0 && rows - r < p.every)) return
+      const y = yOf(r) + (p.h * p.every) / 2 + p.size * 0.35
+      painter.text(fitting(l, p.size, p.most), x0 - 8, y, { size: p.size, fill: fill(painter, l), align: 'right' })
+    })
+  }
+  const labels = (painter: Painter): void => {
+    paintMargin(painter)
     grid.columns.forEach((l, c) => {
+      if (c % p.every !== 0 || (c > 0 && columns - c < p.every)) return
       const text = fitting(l, p.size, p.most)
       const x = xOf(c) + p.w / 2
-      if (p.turn === 0) return painter.text(text, x, y0 - 8, { size: p.size, fill: fill(l), align: 'center' })
+      if (p.turn === 0) return painter.text(text, x, y0 - 8, { size: p.size, fill: fill(painter, l), align: 'center' })
       const shift = p.turn === -90 ? p.size * 0.35 : p.size * 0.1
-      painter.text(text, x + shift, y0 - 8, { size: p.size, fill: fill(l), turn: p.turn })
+      painter.text(text, x + shift, y0 - 8, { size: p.size, fill: fill(painter, l), turn: p.turn })
     })
+  }
+
+  // Hairlines between the cells lead the eye to the labels.
+  const lines = (): string => {
+    let d = ''
+    for (let r = 1; r < rows; ++r) d += `M${x0} ${y0 + p.h * r}h${width}`
+    for (let c = 1; c < columns; ++c) d += `M${x0 + p.w * c} ${y0}v${height}`
+    return d
   }
 
   const paint = (painter: Painter): void => {
     labels(painter)
     if (hasAbsent(grid)) painter.hatch(x0, y0, width, height)
     painter.cells({ weights: grid.weights, rows, columns, mirror, tint }, x0, y0, width, height)
+    if (p.every === 1) painter.path(lines(), { stroke: painter.ink.rule, width: 0.5, alpha: 0.6 })
     painter.rect(x0, y0, width, height, { stroke: painter.ink.rule })
     if (!numbers) return
     const signed = tint.low < 0
     for (let r = 0; r < rows; ++r) {
       for (let c = 0; c < columns; ++c) {
         const weight = grid.weights[r * columns + c]!
-        if (!(Math.abs(weight) >= 0.045)) continue
+        if (!(Math.abs(weight) >= Math.max(0.005, 0.05 * tint.high))) continue
         const digits = Math.abs(weight) >= 0.995 ? '1' : Math.abs(weight).toFixed(2).slice(1)
         const text = signed ? (weight < 0 ? '−' : '+') + digits : digits
         painter.text(text, xOf(c) + p.w / 2, yOf(r) + p.h / 2 + 4, { size: 11, fill: inkOn(tint.colour(weight)), align: 'center' })
@@ -117,7 +136,9 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
     rows,
     columns,
     mirror,
+    margin: x0 - 4,
     paint,
+    paintMargin,
     light,
     hit(x, y) {
       const c = Math.floor((x - x0) / p.w)
@@ -138,13 +159,10 @@ export function legend(painter: Painter, tint: Tint, x: number, y: number, name:
   const width = 180
   painter.text(name, x, y + 10, { size: 12, fill: painter.ink.faint })
   const left = Math.round(x + measure(name, 12) + 10)
-  for (let i = 0; i < width; ++i) {
-    const weight = tint.low + ((tint.high - tint.low) * i) / (width - 1)
-    painter.rect(left + i, y, 1, 12, { fill: css(tint.colour(weight)) })
-  }
-  for (const share of [0, 0.5, 1]) {
-    const weight = tint.low + (tint.high - tint.low) * share
-    const text = tint.low < 0 ? (weight > 0 ? '+' : '') + weight.toFixed(2) : String(weight)
-    painter.text(text, left + width * share, y + 25, { size: 11, fill: painter.ink.faint, align: 'center' })
+  for (let i = 0; i < width; ++i) painter.rect(left + i, y, 1, 12, { fill: css(tint.colour(tint.at(i / (width - 1)))) })
+  painter.rect(left - 0.5, y - 0.5, width + 1, 13, { stroke: painter.ink.rule })
+  for (const { share, name } of tint.ticks) {
+    painter.rect(left + width * share - 0.5, y + 12, 1, 4, { fill: painter.ink.rule })
+    painter.text(name, left + width * share, y + 26, { size: 11, fill: painter.ink.faint, align: 'center' })
   }
 }

@@ -15,6 +15,8 @@ export interface Scene {
   rows: number
   columns: number
   mirror: boolean // columns run from right to left
+  margin?: number // px at the left that stay in sight when the picture is scrolled sideways ...
+  paintMargin?(painter: Painter): void // ... and what is there, as `paint` paints it
   paint(painter: Painter): void
   light(painter: Painter, place: Place): void // over what is painted, which it does not repaint
   hit(x: number, y: number): Place | null

@@ -40,6 +40,19 @@ describe('reduce', () => {
     wire.attentions = wire.attentions.slice(0, 1)
     expect(reduce(readRecord(wire), { ...options, how: 'rollout' })!.reduction.how).toBe('mean')
   })
+  it('takes the best as it was measured: one head, or several combined', () => {
+    const best = (best_head: unknown) => {
+      const wire = structuredClone(kWire)
+      wire.attentions.find((a) => a.kind === 'cross')!.best_head = best_head
+      return reduce(readRecord(wire), { ...options, how: 'best' })!
+    }
+    expect(best({ layer: 2, head: 1 }).reduction).toMatchObject({ how: 'one', layer: 2, head: 1, best: true })
+    const mean = best({ heads: 'mean', layer: 0, head: 0 })
+    expect(mean.reduction).toMatchObject({ how: 'mean', layers: 2, heads: 2, best: true })
+    expect(row(mean, 0)).toEqual([0.675, 0.225, 0.1])
+    expect(row(best({ heads: 'max', layer: 1, head: 0 }), 3)).toEqual([1, 0.25, 0.25])
+    expect(best(undefined).reduction).toMatchObject({ how: 'mean', best: false })
+  })
   it('joins pieces into words: columns summed, rows averaged', () => {
     const grid = reduce(record(), { ...options, how: 'one', layer: 1, head: 2, words: true })!
     expect(grid.columns.map((l) => l.text)).toEqual(['red', 'jackets'])

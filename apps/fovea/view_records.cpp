@@ -1,0 +1,104 @@
+// Where the records of fovea view come from: a model that decodes or is forced, or files.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/thousands.h"
+#include "fovea/console.h"
+#include "fovea/view_records.h"
+#include "text/lines.h"
+#include "view/record_file.h"
+#include "view/text_width.h"
+
+namespace fovea::app {
+
+namespace {
+
+constexpr size_t kLinesAtOnce = 256;  // whose weights are in memory
+
+using Take = std::function<void(AttentionRecord&)>;
+
+class ModelRecords {
+ public:
+  explicit ModelRecords(const ViewFlags& flags) : flags_(flags), translator_(flags.load()) {}
+
+  void each(const Take& take) const {
+    const std::vector<std::string> sources = flags_.input.empty() ? flags_.what : read_lines(flags_.input);
+    check(!sources.empty(), "view: expected a sentence, or --input with sentences");
+    std::vector<std::string> targets;
+    if (!flags_.target.empty()) {
+      targets = flags_.input.empty() ? std::vector{flags_.target} : read_lines(flags_.target);
+      check(targets.size() == sources.size(), "--target: expected a target for each of {} sources, got {}",
+            sources.size(), targets.size());
+    }
+    Console console(stderr);
+    if (flags_.input.empty()) warn_of_unknown(console);
+    for (size_t at = 0; at < sources.size(); at += kLinesAtOnce) {
+      const size_t count = std::min(kLinesAtOnce, sources.size() - at);
+      const auto part = std::span(sources).subspan(at, count);
+      if (targets.empty()) {
+        decoded(part, at, take);
+      } else {
+        forced(part, std::span(targets).subspan(at, count), at, take);
+      }
+      if (sources.size() > kLinesAtOnce) {
+        console.live(
+            fmt::format("{} of {} lines", thousands(static_cast<int64_t>(at + count)), thousands(std::ssize(sources))));
+      }
+    }
+  }
+
+ private:
+  void warn_of_unknown(Console& console) const {
+    for (const std::string& text : flags_.what) {
+      for (const std::string& word : translator_.unknown(text)) {
+        console.line(fmt::format("warning: the model does not know \"{}\"", harmless(word, false)));
+      }
+    }
+  }
+  void decoded(std::span<const std::string> sources, size_t before, const Take& take) const {
+    SearchOptions search = flags_.search;
+    search.keep_weights = true;
+    search.keep_scores = flags_.scores;
+    search.alternatives = flags_.alternatives;
+    const std::vector<Translation> translations = translator_.translate(sources, search);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      for (size_t n = 0; n < translations[i].candidates.size(); ++n) {
+        AttentionRecord record = translator_.record(sources[i], translations[i].candidates[n].hypothesis);
+        record.line = static_cast<int64_t>(before + i) + 1;
+        record.rank = static_cast<int64_t>(n) + 1;
+        record.search = search_name(flags_.search);
+        take(record);
+      }
+    }
+  }
+  void forced(std::span<const std::string> sources, std::span<const std::string> targets, size_t before,
+              const Take& take) const {
+    const ScoreOptions options{.keep_weights = true, .keep_scores = flags_.scores, .alternatives = flags_.alternatives};
+    const std::vector<Hypothesis> hypotheses = translator_.score(sources, targets, options);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      AttentionRecord record = translator_.record(sources[i], hypotheses[i]);
+      record.line = static_cast<int64_t>(before + i) + 1;
+      record.search = "forced";
+      take(record);
+    }
+  }
+
+  const ViewFlags& flags_;
+  Translator translator_;
+};
+
+}  // namespace
+
+void each_record(const ViewFlags& flags, const std::function<void(AttentionRecord&)>& take) {
+  const auto chosen = [&](AttentionRecord& record) {
+    if (flags.line == 0 || record.line == flags.line) take(record);
+  };
+  if (!flags.models.empty()) return ModelRecords(flags).each(chosen);
+  for (const std::string& path : flags.what) {
+    for (AttentionRecord& record : read_records(path)) chosen(record);
+  }
+}
+
+}  // namespace fovea::app

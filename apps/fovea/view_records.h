@@ -1,0 +1,35 @@
+// The flags of fovea view, the records they ask for, and these as data and numbers.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "decode/options.h"
+#include "fovea/flags.h"
+#include "view/align.h"
+#include "view/style.h"
+
+namespace fovea::app {
+
+struct ViewFlags : ModelFlags {
+  std::vector<std::string> what;
+  std::string target, input, output, as = "heatmap", format, sort_by;
+  int64_t line = 0, alternatives = 5;
+  bool scores = false;
+  bool one_attention = false, combined = false;  // whether --attention and --heads were given
+  SearchOptions search;
+  ReduceOptions heads;
+  PictureStyle style;
+  AlignOptions align;
+};
+
+// Calls `take` for every record of the model's output or of the record files, line by line.
+void each_record(const ViewFlags& flags, const std::function<void(AttentionRecord&)>& take);
+
+// --format json, npy, npz and safetensors: the records as data, less what was not asked for.
+int write_data(const ViewFlags& flags, const std::string& format);
+// --as diagnostics and --sort-by.
+int show_diagnostics(const ViewFlags& flags, const std::string& format);
+
+}  // namespace fovea::app
