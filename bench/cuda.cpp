@@ -10,9 +10,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "base/files.h"
+#include "base/json.h"
 #include "kernels/cuda/recurrent.h"
 
 namespace bench {
@@ -52,8 +52,7 @@ void add_shares(const std::string& name, const fovea::KernelProfile& profile, Ta
 
 PeerFigures::PeerFigures(const std::string& path) {
   if (path.empty()) return;
-  std::ifstream file(path);
-  const auto json = nlohmann::json::parse(file, nullptr, false);
+  const fovea::Json json = fovea::parse_json(fovea::read_file(path), path);
   if (!json.is_object()) wrong(path + ": expected the figures of PyTorch as JSON");
   for (const auto& [name, figures] : json.items()) {
     for (const auto& [figure, value] : figures.items()) {

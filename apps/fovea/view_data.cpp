@@ -71,7 +71,8 @@ int write_data(const ViewFlags& flags, const std::string& format) {
       if (flags.scores) check_scores(record);
     }
     if (format == "json") return output.write(to_json(record) + "\n");
-    if (record.source.empty()) return;  // an empty line: nothing was attended to
+    check(format != "npy" || !record.source.empty(), "line {}: expected text, got an empty line", record.line);
+    if (record.source.empty()) return;  // nothing was attended to
     if (format == "npz") return npz.add(record);
     if (safetensors) return tensors.add(record);
     check(count == 1,

@@ -1,14 +1,11 @@
 #include "store/json_fields.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 
 namespace fovea {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Field::Value value_of(const std::string& key, const Json& json) {
   if (json.is_boolean()) return json.get<bool>();
@@ -50,8 +47,8 @@ std::string fields_to_json(const Fields& fields) {
 }
 
 void fields_from_json(Fields& fields, std::string_view json, std::string_view place) {
-  const Json root = Json::parse(json, nullptr, false);
-  check(root.is_object(), "{}: expected a JSON object, got something else", place);
+  const Json root = parse_json(json, place);
+  check(root.is_object(), "{}: expected a JSON object, got {}", place, brief_value(root));
   try {
     set_all(fields, root, "");
   } catch (const Error& error) {

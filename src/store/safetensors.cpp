@@ -12,18 +12,16 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 
 namespace fovea {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostHeader = 100'000'000;  // as the format says
 constexpr size_t kLength = 8;
@@ -241,8 +239,8 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
 SafetensorsFile::~SafetensorsFile() { ::munmap(map_, map_bytes_); }
 
 void SafetensorsFile::parse(std::string_view header, size_t data_bytes) {
-  const Json json = Json::parse(header, nullptr, false);
-  check(json.is_object(), "{}: expected a JSON object as the safetensors header, got something else", path_);
+  const Json json = parse_json(header, path_ + ": safetensors header");
+  check(json.is_object(), "{}: expected a JSON object as the safetensors header, got {}", path_, brief_value(json));
   const std::byte* data = map_ + kLength + header.size();
   std::vector<Place> places;
   for (const auto& item : json.items()) {
@@ -255,7 +253,7 @@ void SafetensorsFile::parse(std::string_view header, size_t data_bytes) {
     const Sizes shape = sizes_at(about, "shape", tensor), offsets = sizes_at(about, "data_offsets", tensor);
     const auto dtype = about.find("dtype");
     check(dtype != about.end() && dtype->is_string() && bytes_of_dtype(dtype->get<std::string>()) != 0,
-          "{}: expected a known dtype, got {}", tensor, dtype == about.end() ? "none" : dtype->dump());
+          "{}: expected a known dtype, got {}", tensor, dtype == about.end() ? "none" : brief_value(*dtype));
     check(offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= data_bytes,
           "{}: expected data_offsets within {} bytes, got {} (is the file cut off?)", tensor, data_bytes,
           fmt::join(offsets, ", "));

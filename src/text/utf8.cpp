@@ -59,6 +59,10 @@ CodePoint code_point_at(std::string_view text, size_t at) {
   return {value, at, at + bytes};
 }
 
+int64_t count_code_points(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char byte) { return !is_continuation(byte); });
+}
+
 void append_code_point(std::string& text, char32_t value) {
   const auto push = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
   const auto push_rest = [&](int shift) {

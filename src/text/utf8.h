@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,7 @@ class CodePoints {
   std::string_view text_;
 };
 inline CodePoints code_points(std::string_view text) { return CodePoints(text); }
+int64_t count_code_points(std::string_view text);  // of valid UTF-8
 
 void append_code_point(std::string& text, char32_t value);
 

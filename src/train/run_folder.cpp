@@ -1,10 +1,10 @@
 #include "train/run_folder.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "train/toml_fields.h"
 
 namespace fovea {
@@ -20,6 +20,15 @@ bool may_change(std::string_view key) {
     if (key.starts_with(prefix)) return true;
   }
   return false;
+}
+
+// A line that is torn or not ours has no place in a run that continues.
+bool is_until(const std::string& line, int64_t step) {
+  try {
+    return parse_json(line, "metrics").value("step", int64_t{0}) <= step;
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -57,8 +66,7 @@ MetricsFile::MetricsFile(const std::string& folder, int64_t step) : path_(metric
     std::ifstream old(path_);
     std::string kept;
     for (std::string line; std::getline(old, line);) {
-      const auto json = nlohmann::json::parse(line, nullptr, false);
-      if (json.is_object() && json.value("step", int64_t{0}) <= step) kept += line + "\n";
+      if (is_until(line, step)) kept += line + "\n";
     }
     write_file_atomically(path_, kept);
   }

@@ -6,17 +6,15 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 
 namespace fovea {
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 // A loss that falls by more than this factor is drawn on a logarithmic scale.
@@ -26,8 +24,8 @@ constexpr double kWideRange = 20;
 class Line {
  public:
   Line(const std::string& text, std::string where) : where_(std::move(where)) {
-    json_ = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    check(json_.is_object(), "{}: expected a JSON object, got {}", where_, shortened(text));
+    json_ = parse_json(text, where_);
+    check(json_.is_object(), "{}: expected a JSON object, got {}", where_, brief_value(json_));
   }
 
   std::string word(const char* key) const {
@@ -55,15 +53,6 @@ class Line {
   }
 
  private:
-  static std::string shortened(const std::string& text) {
-    constexpr size_t kMost = 40;
-    std::string shown = text.substr(0, kMost);
-    for (char& c : shown) {
-      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7E) c = '?';
-    }
-    return fmt::format("\"{}{}\"", shown, text.size() > kMost ? "..." : "");
-  }
-
   std::string where_;
   Json json_;
 };

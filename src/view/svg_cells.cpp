@@ -6,26 +6,13 @@
 #include <array>
 #include <vector>
 
+#include "base/base64.h"
 #include "view/png.h"
 #include "view/svg_text.h"
 
 namespace fovea {
 
 namespace {
-
-std::string base64(const std::string& bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](size_t k) {
-      return i + k < bytes.size() ? uint32_t{static_cast<unsigned char>(bytes[i + k])} : 0U;
-    };
-    const uint32_t three = byte(0) << 16 | byte(1) << 8 | byte(2);
-    for (size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kDigits[three >> (18 - 6 * k) & 63];
-  }
-  return out;
-}
 
 // Absent cells are not painted: the hatching below them shows.
 void hatch(Canvas& canvas, const Grid& grid, const CellBox& box) {
@@ -94,7 +81,7 @@ void draw_cells_as_image(Canvas& canvas, const Grid& grid, const CellBox& box) {
     xml.set("height", box.height * static_cast<double>(grid.height())).set("preserveAspectRatio", "none");
     xml.set("style", "image-rendering:pixelated");
     if (!shown_in.empty()) xml.set("class", shown_in);
-    xml.set("href", "data:image/png;base64," + base64(encode_png(pixels_of(grid, canvas.scale(), paper)))).leaf();
+    xml.set("href", "data:image/png;base64," + to_base64(encode_png(pixels_of(grid, canvas.scale(), paper)))).leaf();
   };
   if (!canvas.adaptive()) return image(canvas.paper(), "");
   image(Paper::kLight, "day");

@@ -70,7 +70,7 @@ class Serve : public App {
   static int begin(const Server& to, const Json& request) {
     const std::string body = request.dump();
     const std::string bytes =
-        "POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+        "POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
     const int socket = to.connect();
     send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     for (int i = 0; i < 100 && to.metric("fovea_connections") < 2; ++i) usleep(10'000);
@@ -317,12 +317,30 @@ TEST_F(Serve, SpeaksLibreTranslate) {
   const std::string lines = ask("/translate", {{"q", "a b c\nd"}, {"target", "de"}})["translatedText"];
   EXPECT_TRUE(lines.starts_with(english + "\n"));
   for (const Json& wrong : {Json{{"q", "a"}, {"source", "fr"}, {"target", "de"}}, Json{{"target", "de"}},
-                            Json{{"q", "a"}, {"target", "de"}, {"format", "html"}}}) {
+                            Json{{"q", "a"}, {"target", "de"}, {"format", "pdf"}}}) {
     const Reply reply = server->post("/translate", wrong);
     EXPECT_EQ(reply.status, 400);
     EXPECT_TRUE(reply.json()["error"].is_string()) << reply.body;
   }
-  EXPECT_EQ(server->post("/detect", "q=a", form).status, 501);
+  EXPECT_EQ(ask("/detect", {{"q", "The dog is here."}})[0]["language"], "en");
+  // Of HTML the texts are translated, and the markup stays.
+  const Json html = ask("/translate", {{"q", "<p id=x>a b c</p><script>d</script>"}, {"target", "de"}, {"format", "html"}});
+  EXPECT_EQ(html["translatedText"], "<p id=x>" + english + "</p><script>d</script>");
+  EXPECT_EQ(html["detectedLanguage"]["language"], "en");
+  // A file is uploaded, and its translation fetched.
+  const auto upload = [&](const std::string& name, const std::string& text) {
+    const std::string body = "--xx\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nde\r\n--xx\r\nContent-Disposition: "
+                             "form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\n" + text + "\r\n--xx--\r\n";
+    return server->post("/translate_file", body, {{"Content-Type", "multipart/form-data; boundary=xx"}});
+  };
+  const std::string url = checked("/translate_file", upload("my text.txt", "a b c\nd"))["translatedFileUrl"];
+  const Reply file = server->get(url.substr(std::string("http://localhost").size()));
+  EXPECT_EQ(file.status, 200);
+  EXPECT_EQ(file.body, lines);
+  EXPECT_EQ(file.header("content-disposition"), "attachment; filename=\"my_text_de.txt\"");
+  EXPECT_EQ(upload("a.pdf", "a").status, 400);
+  EXPECT_EQ(upload("a.txt", "\xff").status, 400);
+  EXPECT_EQ(server->get("/download_file/0").status, 404);
 }
 
 // ---- what goes wrong
@@ -335,8 +353,8 @@ TEST_F(Serve, RefusesWhatItCannotRead) {
     EXPECT_EQ(mismatch(*document, (*document)["components"]["schemas"]["Error"], json), "");
     EXPECT_NE(json["error"]["message"].get<std::string>().find(says), std::string::npos) << reply.body;
   };
-  refused(R"({"text": "a)", 400, "not JSON");
-  refused("", 400, "not JSON");
+  refused(R"({"text": "a)", 400, "expected JSON");
+  refused("", 400, "expected JSON");
   refused("[]", 400, "object");
   refused("{}", 400, "text");
   refused(R"({"text": 5})", 400, "text");
@@ -373,7 +391,7 @@ TEST_F(Serve, SurvivesBadClients) {
       server->post("/v1/translate", std::string(100'000'000, 'a'));  // NOLINT(bugprone-string-constructor)
   EXPECT_EQ(large.status, 413);
   EXPECT_EQ(error_code(large), "too_large");
-  std::string chunked = "POST /v1/translate HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string chunked = "POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (int i = 0; i < 40; ++i) chunked += "10000\r\n" + std::string(0x10000, 'a') + "\r\n";
   EXPECT_TRUE(server->raw(chunked + "0\r\n\r\n").starts_with("HTTP/1.1 413")) << "chunks";
   // Not HTTP, or not all of it.
@@ -387,9 +405,9 @@ TEST_F(Serve, SurvivesBadClients) {
 }
 
 TEST_F(Serve, SlowClientsAndLongAnswersEnd) {
-  const Server quick({"-m", model(), "--timeout", "1"});
+  const Server quick({"-m", model(), "--timeout", "1", "--max-cost", "100000000"});
   const auto begin = Clock::now();
-  const std::string half = quick.raw("POST /v1/translate HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{\"text\"");
+  const std::string half = quick.raw("POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"text\"");
   EXPECT_TRUE(half.starts_with("HTTP/1.1 408")) << half;
   EXPECT_NE(half.find("\"timeout\""), std::string::npos);
   quick.raw("GET /health HT");
@@ -403,14 +421,14 @@ TEST_F(Serve, SlowClientsAndLongAnswersEnd) {
   streamed["stream"] = true;
   streamed["beam"] = 64;
   // Each step of the Transformer looks back on all before: far more than the time allows.
-  const Server slower({"-m", transformer(), "--timeout", "1"});
+  const Server slower({"-m", transformer(), "--timeout", "1", "--max-cost", "100000000"});
   const std::vector<Event> events = events_of(slower.post("/v1/translate", streamed).body);
   ASSERT_FALSE(events.empty());
   EXPECT_EQ(events.back().name, "error");
 }
 
 TEST_F(Serve, AFullQueueSaysComeBackAndWhoLeavesIsForgotten) {
-  const Server small({"-m", model(), "--max-queue", "1", "--threads", "1"});
+  const Server small({"-m", model(), "--max-queue", "1", "--threads", "1", "--max-cost", "100000000"});
   const int first = begin(small, slow_request());
   const int second = begin(small, slow_request());
   for (int i = 0; i < 100 && small.metric("fovea_queue_requests") < 1; ++i) usleep(10'000);
@@ -459,7 +477,7 @@ TEST_F(Serve, ManyClientsShareBatchesAndGetWhatEachWouldAlone) {
 }
 
 TEST_F(Serve, ALongRequestKeepsNoShortOneWaiting) {
-  const Server two({"-m", model(), "--threads", "2"});
+  const Server two({"-m", model(), "--threads", "2", "--max-cost", "100000000"});
   const int slow = begin(two, slow_request());
   for (int i = 0; i < 3; ++i) EXPECT_EQ(two.post("/v1/translate", Json{{"text", "a"}}).status, 200);
   EXPECT_EQ(two.metric("fovea_requests_total{path=\"/v1/translate\",status=\"200\"}"), 3)
@@ -468,7 +486,7 @@ TEST_F(Serve, ALongRequestKeepsNoShortOneWaiting) {
 }
 
 TEST_F(Serve, StopsWhenItHasFinishedWhatItAccepted) {
-  Server stopping({"-m", model(), "--log", "json"});
+  Server stopping({"-m", model(), "--log", "json", "--max-cost", "100000000"});
   Json request = slow_request();
   request["min_length"] = 600;
   request["max_length"] = 601;
@@ -506,7 +524,7 @@ TEST_F(Serve, KeysAndOrigins) {
   EXPECT_EQ(guarded.post("/translate", Json{{"q", "a"}, {"target", "tgt"}}).json()["error"], "Expected an API key.");
   EXPECT_EQ(guarded.post("/translate", Json{{"q", "a"}, {"target", "tgt"}, {"api_key", "secret"}}).status, 200);
   EXPECT_EQ(guarded.get("/health").header("access-control-allow-origin"), "https://example.org");
-  EXPECT_TRUE(guarded.raw("OPTIONS /v1/translate HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+  EXPECT_TRUE(guarded.raw("OPTIONS /v1/translate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                   .starts_with("HTTP/1.1 204"));
   EXPECT_EQ(server->get("/health").header("access-control-allow-origin"), "");
 }

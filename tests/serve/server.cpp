@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <httplib.h>
 #include <poll.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): kill
 #include <sys/socket.h>
@@ -19,23 +18,32 @@ namespace fovea {
 
 namespace {
 
-Reply reply_of(const httplib::Result& result) {
+// A reply from the bytes of a whole connection; interim responses are passed over.
+Reply reply_of(const std::string& bytes) {
   Reply reply;
-  if (!result) return reply;
-  reply.status = result->status;
-  reply.body = result->body;
-  for (const auto& [name, value] : result->headers) {
-    std::string lower = name;
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-    reply.headers.emplace_back(lower, value);
+  size_t at = 0;
+  while (bytes.compare(at, 12, "HTTP/1.1 100") == 0) at = bytes.find("\r\n\r\n", at) + 4;
+  const size_t end = bytes.find("\r\n\r\n", at);
+  if (end == std::string::npos || bytes.compare(at, 9, "HTTP/1.1 ") != 0) return reply;
+  reply.status = std::stoi(bytes.substr(at + 9, 3));
+  for (size_t line = bytes.find("\r\n", at) + 2; line < end;) {
+    const size_t next = bytes.find("\r\n", line), colon = bytes.find(": ", line);
+    std::string name = bytes.substr(line, colon - line);
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+    reply.headers.emplace_back(name, bytes.substr(colon + 2, next - colon - 2));
+    line = next + 2;
   }
+  reply.body = bytes.substr(end + 4);
+  if (reply.header("transfer-encoding") != "chunked") return reply;
+  std::string body;
+  for (size_t chunk = 0; chunk < reply.body.size();) {
+    const size_t size = std::stoul(reply.body.substr(chunk), nullptr, 16), begin = reply.body.find("\r\n", chunk) + 2;
+    if (size == 0) break;
+    body += reply.body.substr(begin, size);
+    chunk = begin + size + 2;
+  }
+  reply.body = body;
   return reply;
-}
-
-httplib::Headers headers_of(const std::vector<std::pair<std::string, std::string>>& headers) {
-  httplib::Headers all;
-  for (const auto& [name, value] : headers) all.emplace(name, value);
-  return all;
 }
 
 bool has_type(const std::string& type, const Json& value) {
@@ -88,22 +96,21 @@ Server::~Server() {
   waitpid(process_, nullptr, 0);
 }
 
-Reply Server::get(const std::string& path, const std::vector<std::pair<std::string, std::string>>& headers) const {
-  httplib::Client client("127.0.0.1", port_);
-  client.set_read_timeout(60);
-  return reply_of(client.Get(path, headers_of(headers)));
+Reply Server::get(const std::string& path, const Headers& headers) const { return ask("GET", path, headers, ""); }
+
+Reply Server::post(const std::string& path, const std::string& body, const Headers& headers) const {
+  Headers all = headers;
+  const bool typed = std::any_of(all.begin(), all.end(), [](const auto& h) { return h.first == "Content-Type"; });
+  if (!typed) all.emplace_back("Content-Type", "application/json");
+  all.emplace_back("Content-Length", std::to_string(body.size()));
+  return ask("POST", path, all, body);
 }
 
-Reply Server::post(const std::string& path, const std::string& body,
-                   const std::vector<std::pair<std::string, std::string>>& headers) const {
-  httplib::Client client("127.0.0.1", port_);
-  client.set_read_timeout(60);
-  client.set_write_timeout(60);
-  std::string type = "application/json";
-  for (const auto& [name, value] : headers) {
-    if (name == "Content-Type") type = value;
-  }
-  return reply_of(client.Post(path, headers_of(headers), body, type));
+Reply Server::ask(const std::string& method, const std::string& path, const Headers& headers,
+                  const std::string& body) const {
+  std::string head = method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+  for (const auto& [name, value] : headers) head += name + ": " + value + "\r\n";
+  return reply_of(raw(head + "\r\n" + body, 60'000));
 }
 
 int Server::connect() const {
@@ -120,7 +127,11 @@ int Server::connect() const {
 
 std::string Server::raw(const std::string& bytes, int milliseconds) const {
   const int socket = connect();
-  send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  for (size_t sent = 0; sent < bytes.size();) {
+    const ssize_t count = send(socket, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+    if (count <= 0) break;
+    sent += static_cast<size_t>(count);
+  }
   std::string got;
   pollfd one{socket, POLLIN, 0};
   while (poll(&one, 1, milliseconds) > 0) {

@@ -31,9 +31,9 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   int port() const { return port_; }
-  Reply get(const std::string& path, const std::vector<std::pair<std::string, std::string>>& headers = {}) const;
-  Reply post(const std::string& path, const std::string& body,
-             const std::vector<std::pair<std::string, std::string>>& headers = {}) const;
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+  Reply get(const std::string& path, const Headers& headers = {}) const;
+  Reply post(const std::string& path, const std::string& body, const Headers& headers = {}) const;
   template <std::same_as<Json> Body> Reply post(const std::string& path, const Body& body) const {
     return post(path, body.dump());
   }
@@ -47,6 +47,8 @@ class Server {
   std::string log() const;
 
  private:
+  Reply ask(const std::string& method, const std::string& path, const Headers& headers, const std::string& body) const;
+
   TemporaryFolder folder_;
   pid_t process_ = -1;
   int port_ = 0;

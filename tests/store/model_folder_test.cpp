@@ -83,7 +83,11 @@ TEST(ModelFolder, ErrorsNameTheFileAtFault) {
   with("\"format\": 1", "\"format\": 2");
   EXPECT_ERROR(load_model(folder, Device::cpu()), "config.json: format");
   write_file_atomically(folder + "/config.json", "{");
-  EXPECT_ERROR(load_model(folder, Device::cpu()), "config.json: expected a JSON object");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "config.json: expected JSON in UTF-8");
+  write_file_atomically(folder + "/config.json", "[]");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "config.json: expected a JSON object, got a list of 0");
+  write_file_atomically(folder + "/config.json", std::string(100'000, '['));
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "config.json: expected JSON nested at most 64 levels deep");
   write_file_atomically(folder + "/config.json", config);
 
   const std::string weights = read_file(folder + "/model.safetensors");

@@ -104,9 +104,9 @@ TEST(Safetensors, HostileFilesAreRefusedWithTheReason) {
   expect(std::string(8, '\xff'), "at most 100000000 bytes");
   expect(file_of("{}", 0).substr(0, 9), "cut off, or foreign");
   expect("\x89PNG\r\n\x1a\n and so on", "expected a");
-  expect(file_of("not json", 0), "expected a JSON object");
+  expect(file_of("not json", 0), "safetensors header: expected JSON in UTF-8");
   expect(file_of("[1]", 0), "expected a JSON object");
-  expect(file_of(std::string(100'000, '['), 0), "expected a JSON object");
+  expect(file_of(std::string(100'000, '['), 0), "expected JSON nested at most 64 levels deep");
   expect(file_of(tensor("1"), 0), "expected a list shape");
   expect(file_of(tensor(R"({"dtype":"F32","shape":[1]})"), 4), "expected a list data_offsets");
   expect(file_of(tensor(R"({"dtype":"F99","shape":[1],"data_offsets":[0,4]})"), 4), "expected a known dtype");

@@ -6,25 +6,17 @@
 
 #include "base/error.h"
 #include "fovea/mechanisms.h"
+#include "fovea/serve/answers.h"
 #include "fovea/serve/page.h"
 
 namespace fovea::app {
 
 namespace {
 
-constexpr auto kLook = std::chrono::milliseconds(100);  // how often it is asked whether a client is still there
+constexpr double kJammed = 5;  // seconds in the queue after which a server is not ready for more
 
 double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
-
-// Takes the same time wherever they differ.
-bool same_key(std::string_view a, std::string_view b) {
-  unsigned difference = a.size() == b.size() ? 0 : 1;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b.empty() ? 0 : b[i % b.size()]);
-  }
-  return difference == 0;
 }
 
 std::string event(std::string_view name, const std::string& data) {
@@ -35,19 +27,27 @@ std::string error_json(std::string_view code, const std::string& message) {
   return dump({{"error", {{"code", code}, {"message", message}}}});
 }
 
-// What a job ended with, as an ApiError.
-ApiError error_of(const Job& job) {
+ApiError api_error(const std::exception_ptr& error) {
   try {
-    std::rethrow_exception(job.error);
-  } catch (const ApiError& error) {
-    return error;
-  } catch (const Error& error) {
-    return bad_request(error.what());
+    std::rethrow_exception(error);
+  } catch (const ApiError& known) {
+    return known;
+  } catch (const Error& known) {
+    return bad_request(known.what());
   } catch (const std::bad_alloc&) {
     return overloaded("There is not enough memory for this request.");
-  } catch (const std::exception& error) {
-    return {500, "internal", error.what()};
+  } catch (const std::exception& known) {
+    return {500, "internal", known.what()};
   }
+}
+
+// The error that a job ended with, if it did.
+std::optional<ApiError> error_of(const Job& job, double timeout) {
+  if (job.is_done() && job.error) return api_error(job.error);
+  if (!job.is_done() || job.dropped) {
+    return timed_out(fmt::format("The answer took longer than {:g} seconds.", timeout));
+  }
+  return std::nullopt;
 }
 
 int64_t written(const Job& job) {
@@ -56,23 +56,36 @@ int64_t written(const Job& job) {
   return tokens;
 }
 
-}  // namespace
-
-void Api::describe(Answer& answer, const Hosted& model, const Job& job) {
+// For the log.
+void describe(Answer& answer, const Hosted& model, const Job& job) {
   answer.model = model.name();
   answer.source_tokens = job.tokens;
-  answer.target_tokens = written(job);
+  if (job.is_done() && !job.error && !job.dropped) answer.target_tokens = written(job);
   answer.batch = job.together;
 }
+
+bool is_local_name(const std::string& host) { return host == "localhost" || host.ends_with(".localhost"); }
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return text;
+}
+
+}  // namespace
 
 std::string_view code_of(int status) {
   switch (status) {
     case 400: return "bad_request";
     case 401: return "unauthorized";
+    case 403: return "forbidden";
     case 404: return "not_found";
     case 405: return "method_not_allowed";
     case 408: return "timeout";
+    case 411: return "length_required";
     case 413: return "too_large";
+    case 415: return "unsupported_media_type";
+    case 429: return "too_many_requests";
+    case 431: return "too_large";
     case 501: return "unsupported";
     case 503: return "overloaded";
     default: return status >= 500 ? "internal" : "bad_request";
@@ -81,7 +94,9 @@ std::string_view code_of(int status) {
 
 std::span<const Api::Route> Api::routes() {
   static constexpr Route kRoutes[] = {
-      {"GET", "/health", "Whether the server runs.", "", "Health", &Api::health, Route::Kind::kOpen},
+      {"GET", "/health", "Whether the server is alive.", "", "Health", &Api::health, Route::Kind::kOpen},
+      {"GET", "/ready", "Whether the server takes requests: 503 while a model's queue is full or does not move.", "",
+       "Health", &Api::ready, Route::Kind::kOpen},
       {"GET", "/metrics", "Counters and histograms for Prometheus.", "", "text/plain", &Api::metrics},
       {"GET", "/openapi.json", "This document.", "", "Document", &Api::openapi},
       {"GET", "/v1/models", "The models that are served; the first is the default.", "", "Models", &Api::models},
@@ -97,7 +112,10 @@ std::span<const Api::Route> Api::routes() {
       {"POST", "/translate", "As LibreTranslate; JSON or a form.", "LibreRequest", "LibreAnswer", &Api::libre_translate,
        Route::Kind::kLibre},
       {"GET", "/languages", "As LibreTranslate.", "", "Languages", &Api::languages, Route::Kind::kLibre},
-      {"POST", "/detect", "As LibreTranslate; not supported.", "", "LibreError", &Api::detect, Route::Kind::kLibre},
+      {"POST", "/translate_file", "As LibreTranslate: a text or HTML file, uploaded as a multipart form.",
+       "FileRequest", "FileAnswer", &Api::translate_file, Route::Kind::kLibre},
+      {"POST", "/detect", "As LibreTranslate: the language of a text, among those the models translate from.",
+       "DetectRequest", "Detections", &Api::detect, Route::Kind::kLibre},
       {"GET", "/frontend/settings", "As LibreTranslate.", "", "Settings", &Api::settings, Route::Kind::kLibre},
   };
   return kRoutes;
@@ -107,72 +125,128 @@ std::string_view Api::label_of(const std::string& path) {
   for (const Route& route : routes()) {
     if (route.path == path) return route.path;
   }
+  if (path.starts_with(kDownloadPath)) return kDownloadPath;
   return is_page(path) ? "page" : "other";
 }
 
-Answer Api::error_answer(const std::string& path, int status, std::string_view code, const std::string& message) {
+Models Api::models() const {
+  const std::lock_guard lock(mutex_);
+  return models_;
+}
+
+void Api::set_models(Models models) {
+  const std::lock_guard lock(mutex_);
+  models_.swap(models);
+}
+
+Answer Api::error_answer(const std::string& path, const ApiError& error) {
   const bool libre = std::any_of(routes().begin(), routes().end(), [&](const Route& route) {
     return route.kind == Route::Kind::kLibre && route.path == path;
   });
-  Answer answer{.status = status, .body = libre ? dump({{"error", message}}) : error_json(code, message)};
-  if (status == 503) answer.headers.emplace_back("Retry-After", "1");
-  if (status == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer");
+  Answer answer{.status = error.status,
+                .body = libre ? dump({{"error", error.what()}}) : error_json(error.code, error.what())};
+  if (error.status == 429 || error.status == 503) {
+    answer.headers.emplace_back("Retry-After", std::to_string(error.retry_after));
+  }
+  if (error.status == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer");
+  if (!error.allow.empty()) answer.headers.emplace_back("Allow", error.allow);
   return answer;
 }
 
-Answer Api::handle(const Call& call) {
-  Answer answer;
-  try {
-    answer = dispatch(call);
-  } catch (const ApiError& error) {
-    answer = error_answer(call.path, error.status, error.code, error.what());
-  } catch (const std::bad_alloc&) {
-    answer = error_answer(call.path, 503, "overloaded", "There is not enough memory for this request.");
-  } catch (const Error& error) {
-    answer = error_answer(call.path, 400, "bad_request", error.what());
-  } catch (const std::exception& error) {
-    answer = error_answer(call.path, 500, "internal", error.what());
-  }
+Answer Api::complete(Answer answer) const {
+  const auto has = [&](std::string_view name) {
+    return std::any_of(answer.headers.begin(), answer.headers.end(), [&](const auto& h) { return h.first == name; });
+  };
   if (!options_.cors.empty()) {
     answer.headers.emplace_back("Access-Control-Allow-Origin", options_.cors);
     if (options_.cors != "*") answer.headers.emplace_back("Vary", "Origin");
   }
+  if (!has("Cache-Control")) answer.headers.emplace_back("Cache-Control", "no-store");
+  answer.headers.emplace_back("X-Content-Type-Options", "nosniff");
   return answer;
 }
 
-Answer Api::dispatch(const Call& call) {
+Reply Api::handle(Call& call) {
+  try {
+    return dispatch(call);
+  } catch (...) {
+    return error_answer(call.path, api_error(std::current_exception()));
+  }
+}
+
+Reply Api::dispatch(Call& call) {
+  call.client = call.address;
+  check_host_and_origin(call);
   if (call.method == "OPTIONS" && !options_.cors.empty()) {
-    return {.status = 204,
-            .type = "",
-            .headers = {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
-                        {"Access-Control-Allow-Headers", "Authorization, Content-Type"},
-                        {"Access-Control-Max-Age", "86400"}}};
+    return Answer{.status = 204,
+                  .type = "",
+                  .headers = {{"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
+                              {"Access-Control-Allow-Headers", "Authorization, Content-Type"},
+                              {"Access-Control-Max-Age", "86400"}}};
   }
   const std::string_view method = call.method == "HEAD" ? "GET" : std::string_view(call.method);
-  std::string takes;
+  std::string allow;
   for (const Route& route : routes()) {
     if (route.path != call.path) continue;
-    takes += (takes.empty() ? "" : " or ") + std::string(route.method);
+    allow += (allow.empty() ? "" : ", ") + std::string(route.method == "GET" ? "GET, HEAD" : route.method);
     if (route.method != method) continue;
-    check_key(call, route);
+    call.client = client_of(call, route);
+    if (route.kind != Route::Kind::kOpen) clients_->count_request(call.client);
+    const bool json = route.method == "POST" && route.kind != Route::Kind::kLibre;
+    // A form's type is what curl -d sends; of a page's script it would be a way around the browser's questions.
+    const bool fits = call.content_type == "application/json" ||
+                      (call.origin.empty() &&
+                       (call.content_type.empty() || call.content_type == "application/x-www-form-urlencoded"));
+    if (json && !fits) {
+      throw ApiError(415, "unsupported_media_type",
+                     fmt::format("{}: expected Content-Type: application/json, got {}.", call.path,
+                                 call.content_type.empty() ? "none" : call.content_type));
+    }
     return (this->*route.handle)(call);
+  }
+  if (call.path.starts_with(kDownloadPath)) {
+    if (method == "GET") return download_file(call);
+    allow = "GET, HEAD";
   }
   if (is_page(call.path)) {
     if (method == "GET") return page_answer(call);
-    takes = "GET";
+    allow = "GET, HEAD";
   }
-  if (!takes.empty()) {
-    throw ApiError(405, "method_not_allowed", fmt::format("{} takes {}, not {}.", call.path, takes, call.method));
+  if (!allow.empty()) {
+    ApiError error(405, "method_not_allowed", fmt::format("{} takes {}, not {}.", call.path, allow, call.method));
+    error.allow = allow;
+    throw error;
   }
   throw ApiError(404, "not_found", fmt::format("There is nothing at {}.", call.path));
 }
 
-void Api::check_key(const Call& call, const Route& route) const {
+// A page of another site must not use a server on the user's own machine: neither by its address, which browsers reveal
+// by the Origin header, nor by a name that its owner has pointed at this machine.
+void Api::check_host_and_origin(const Call& call) const {
+  const std::string name = lower(call.host.substr(0, call.host.starts_with('[') ? call.host.find(']') + 1
+                                                                               : call.host.find(':')));
+  const bool known = std::find(options_.hosts.begin(), options_.hosts.end(), name) != options_.hosts.end();
+  const bool local = is_local_name(name) &&
+                     std::find(options_.hosts.begin(), options_.hosts.end(), "localhost") != options_.hosts.end();
+  if (!options_.hosts.empty() && !known && !local) {
+    throw forbidden(fmt::format("Host: {} is not a name of this server; --allow-host {} would make it one.", name,
+                                name.empty() ? "NAME" : name));
+  }
+  if (call.origin.empty() || call.method == "GET" || call.method == "HEAD" || call.method == "OPTIONS") return;
+  const size_t scheme = call.origin.find("://");
+  const bool same = scheme != std::string::npos && lower(call.origin.substr(scheme + 3)) == lower(call.host);
+  if (same || options_.cors == "*" || options_.cors == call.origin) return;
+  throw forbidden(fmt::format("Pages of {} may not use this server; --cors {} would let them.", call.origin, call.origin));
+}
+
+std::string Api::client_of(const Call& call, const Route& route) const {
   // LibreTranslate's clients look languages up before they have a key to show.
   const bool open = route.kind == Route::Kind::kOpen || (route.kind == Route::Kind::kLibre && route.method == "GET");
-  if (options_.api_key.empty() || open) return;
+  if (options_.keys.empty() || open) return call.address;
   std::string given;
-  if (call.authorization.starts_with("Bearer ")) given = call.authorization.substr(7);
+  if (lower(call.authorization.substr(0, 7)) == "bearer ") {
+    given = call.authorization.substr(std::min(call.authorization.find_first_not_of(' ', 7), call.authorization.size()));
+  }
   if (given.empty() && route.kind == Route::Kind::kLibre) {
     const auto field = call.form.find("api_key");
     if (field != call.form.end()) {
@@ -181,147 +255,151 @@ void Api::check_key(const Call& call, const Route& route) const {
       given = Members(call.body).text("api_key");
     }
   }
-  if (!same_key(given, options_.api_key)) throw ApiError(401, "unauthorized", "Expected an API key.");
+  const std::string* name = options_.keys.find(given);
+  if (name == nullptr) throw ApiError(401, "unauthorized", "Expected an API key.");
+  return *name;
 }
 
-const Served& Api::find(const std::string& name) const {
-  if (name.empty()) return models_.front();
+std::shared_ptr<const Served> Api::find(const std::string& name) const {
+  const Models models = this->models();
+  if (name.empty()) return models.front();
   std::vector<std::string> names;
-  for (const Served& served : models_) {
-    if (served.model->name() == name) return served;
-    names.push_back(served.model->name());
+  for (const auto& served : models) {
+    if (served->model->name() == name) return served;
+    names.push_back(served->model->name());
   }
-  throw ApiError(404, "not_found", fmt::format("There is no model \"{}\"; there is {}.", name, fmt::join(names, ", ")));
+  throw ApiError(404, "not_found",
+                 fmt::format("There is no model \"{}\"; there is {}.", brief(name), fmt::join(names, ", ")));
 }
 
 // ---- jobs
 
-void Api::submit(const Served& served, const std::shared_ptr<Job>& job) const {
+Work Api::submit(const Call& call, const std::shared_ptr<const Served>& served, std::shared_ptr<Job> job,
+                 std::function<std::string(const Job&)> write) const {
+  job->measure(served->model->translator());
+  job->reservation = clients_->reserve(call.client, job->cost);
   job->deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(options_.timeout * 1000));
-  served.worker->submit(job);
-}
-
-void Api::await(const Call& call, Job& job) const {
-  while (!job.wait_done(kLook)) {
-    if (Clock::now() >= job.deadline) {
-      job.cancel();
-      throw timed_out(fmt::format("The answer took longer than {:g} seconds.", options_.timeout));
+  job->notify = call.notify;
+  served->worker->submit(job);
+  Work work{.job = job};
+  work.finish = [served, job, write = std::move(write), path = call.path, timeout = options_.timeout] {
+    Answer answer;
+    try {
+      if (const std::optional<ApiError> error = error_of(*job, timeout)) throw *error;
+      answer.body = write(*job);
+    } catch (...) {
+      answer = error_answer(path, api_error(std::current_exception()));
     }
-    if (!call.is_there()) {
-      job.cancel();
-      throw client_gone();
-    }
-  }
-  if (job.error) throw error_of(job);
-  if (job.dropped) throw timed_out(fmt::format("The answer took longer than {:g} seconds.", options_.timeout));
-}
-
-Answer Api::translate(const Call& call) {
-  const auto begin = Clock::now();
-  Members members(call.body);
-  const Served& served = find(members.text("model"));
-  const Hosted& model = *served.model;
-  Wanted wanted;
-  const auto job = translate_job(members, model, options_.search, options_.limits, wanted);
-  members.finish();
-  submit(served, job);
-  if (wanted.stream) return stream(served, job, wanted.attention);
-  await(call, *job);
-  Answer answer{.body = translations_json(model, *job, wanted.attention, milliseconds_since(begin))};
-  describe(answer, model, *job);
-  return answer;
-}
-
-// Tokens as they are decoded. Where another hypothesis of the beam has become the best, what was said after the step
-// where they part is taken back.
-Answer Api::stream(const Served& served, const std::shared_ptr<Job>& job, bool attention) const {
-  Answer answer{.type = "text/event-stream", .headers = {{"X-Accel-Buffering", "no"}}};
-  answer.model = served.model->name();
-  answer.source_tokens = job->tokens;
-  const auto begin = Clock::now();
-  const Hosted& model = *served.model;
-  answer.stream = [&model, job, attention, begin](const Write& write) {
-    const auto said_to = [&](std::string_view name, const std::string& data) {
-      const bool there = write(event(name, data));
-      if (!there) job->cancel();
-      return there;
-    };
-    const Json start{{"source", source_json(model, job->sources[0])}, {"model", model.name()}};
-    if (!said_to("start", dump(start))) return;
-    StepRecorder recorder(model.translator().model());
-    for (bool done = false; !done;) {
-      const std::optional<SearchStep> step = job->wait_step(kLook, done);
-      if (!step) {
-        // A comment, which clients pass over: it tells whether they are still there.
-        if (!done && !write(":\n\n")) return job->cancel();
-        if (Clock::now() >= job->deadline) job->cancel();
-        continue;
-      }
-      if (step->step < recorder.steps()) {
-        const Json kept{{"step", step->step}, {"end", recorder.characters(step->step)}};
-        if (!said_to("revise", dump(kept))) return;
-      }
-      if (!said_to("token", dump(step_json(step->step, recorder.add(*step), attention)))) return;
-    }
-    if (job->error || job->dropped) {
-      const ApiError error = job->error ? error_of(*job) : timed_out("The answer took too long.");
-      said_to("error", error_json(error.code, error.what()));
-      return;
-    }
-    said_to("done", translations_json(model, *job, attention, milliseconds_since(begin)));
+    describe(answer, *served->model, *job);
+    return answer;
   };
-  return answer;
+  return work;
 }
 
-Answer Api::attention(const Call& call) {
+Reply Api::translate(const Call& call) {
+  const auto begin = Clock::now();
   Members members(call.body);
-  const Served& served = find(members.text("model"));
-  const Hosted& model = *served.model;
+  const auto served = find(members.text("model"));
+  Wanted wanted;
+  const auto job = translate_job(members, *served->model, options_.search, options_.limits, wanted);
+  members.finish();
+  if (wanted.stream) return stream(call, served, job, wanted);
+  return submit(call, served, job, [served, wanted, begin](const Job& done) {
+    return translations_json(*served->model, done, wanted.attention, milliseconds_since(begin));
+  });
+}
+
+// Tokens as they are decoded. Where another hypothesis of the beam has become the best, the tokens after the step where
+// the two part are taken back.
+Work Api::stream(const Call& call, const std::shared_ptr<const Served>& served, const std::shared_ptr<Job>& job,
+                 const Wanted& wanted) const {
+  const auto begin = Clock::now();
+  Work work = submit(call, served, job, [served, wanted, begin](const Job& done) {
+    return event("done", translations_json(*served->model, done, wanted.attention, milliseconds_since(begin)));
+  });
+  work.streams = true;
+  work.start = [served, job] {
+    const Hosted& model = *served->model;
+    return event("start", dump({{"source", source_json(model, job->sources[0])}, {"model", model.name()}}));
+  };
+  const auto recorder = std::make_shared<StepRecorder>(served->model->translator().model());
+  const auto sent = std::make_shared<int64_t>(0);
+  work.step = [served, recorder, wanted, sent](const SearchStep& step) {
+    std::string events;
+    if (step.step < recorder->steps()) {
+      events = event("revise", dump({{"step", step.step}, {"end", recorder->characters(step.step)}}));
+    }
+    // Weights that would not fit into an answer are left out of the events, too.
+    const Attention attention = *sent < kMostAnswerBytes ? wanted.attention : Attention::kNone;
+    events += event("token", dump(step_json(step.step, recorder->add(step), attention)));
+    *sent += std::ssize(events);
+    return events;
+  };
+  work.finish = [finish = std::move(work.finish)] {
+    Answer answer = finish();
+    if (answer.status != 200) answer.body = event("error", answer.body);
+    return answer;
+  };
+  return work;
+}
+
+Reply Api::attention(const Call& call) {
+  Members members(call.body);
+  const auto served = find(members.text("model"));
+  const Hosted& model = *served->model;
   std::shared_ptr<Job> job;
+  Wanted wanted{.attention = Attention::kWhole};
   if (members.find("target") != nullptr) {
     SearchOptions unused = options_.search;
     members.read(unused);
     job = score_job(members, model, options_.limits, true);
+    wanted.attention = members.attention(wanted.attention);
+    check_encoder_weights(*job, model, wanted.attention);
   } else {
-    Wanted wanted{.attention = true};
     job = translate_job(members, model, options_.search, options_.limits, wanted);
     if (wanted.is_list || wanted.stream) throw bad_request("attention: expected one text, not streamed.");
   }
   members.finish();
-  submit(served, job);
-  await(call, *job);
-  Answer answer{.body = record_json(model, *job)};
-  describe(answer, model, *job);
-  return answer;
+  return submit(call, served, job, [served, wanted](const Job& done) {
+    return record_json(*served->model, done, wanted.attention);
+  });
 }
 
-Answer Api::score(const Call& call) {
+Reply Api::score(const Call& call) {
   Members members(call.body);
-  const Served& served = find(members.text("model"));
+  const auto served = find(members.text("model"));
   if (members.find("target") == nullptr) throw bad_request("target: expected a text, got nothing.");
-  const auto job = score_job(members, *served.model, options_.limits, false);
+  const auto job = score_job(members, *served->model, options_.limits, false);
   members.finish();
-  submit(served, job);
-  await(call, *job);
-  Answer answer{.body = score_json(*served.model, *job)};
-  describe(answer, *served.model, *job);
-  return answer;
+  return submit(call, served, job, [served](const Job& done) { return score_json(*served->model, done); });
 }
 
 // ---- about the server
 
-Answer Api::health(const Call&) { return {.body = dump({{"status", "ok"}})}; }
+Reply Api::health(const Call&) { return Answer{.body = dump({{"status", "ok"}})}; }
 
-Answer Api::metrics(const Call&) { return {.type = "text/plain; version=0.0.4", .body = metrics_.text()}; }
-
-Answer Api::openapi(const Call&) { return {.body = dump(openapi_json())}; }
-
-Answer Api::models(const Call&) {
-  Json list = Json::array();
-  for (const Served& served : models_) list.push_back(served.model->json());
-  return {.body = dump({{"models", std::move(list)}})};
+Reply Api::ready(const Call&) {
+  const Models models = this->models();
+  if (models.empty()) throw overloaded("The models are not loaded yet.");
+  for (const auto& served : models) {
+    const double wait = served->worker->longest_wait();
+    if (!served->worker->is_full() && wait < kJammed) continue;
+    throw overloaded(fmt::format("{}: {} requests are waiting, the first for {:.1f} seconds.", served->model->name(),
+                                 served->worker->queued(), wait));
+  }
+  return Answer{.body = dump({{"status", "ready"}})};
 }
 
-Answer Api::mechanisms(const Call&) { return {.body = dump(mechanisms_json())}; }
+Reply Api::metrics(const Call&) { return Answer{.type = "text/plain; version=0.0.4", .body = metrics_.text()}; }
+
+Reply Api::openapi(const Call&) { return Answer{.body = dump(openapi_json())}; }
+
+Reply Api::models(const Call&) {
+  Json list = Json::array();
+  for (const auto& served : models()) list.push_back(served->model->json());
+  return Answer{.body = dump({{"models", std::move(list)}})};
+}
+
+Reply Api::mechanisms(const Call&) { return Answer{.body = dump(mechanisms_json())}; }
 
 }  // namespace fovea::app

@@ -1,14 +1,18 @@
-// The API: which paths there are, and what each does. Handlers only translate between JSON and jobs.
+// The API: its paths and what each does. A handler turns JSON into a job and says how the job's result is written as JSON.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "fovea/serve/call.h"
+#include "fovea/serve/clients.h"
+#include "fovea/serve/files.h"
 #include "fovea/serve/hosted.h"
+#include "fovea/serve/keys.h"
 #include "fovea/serve/metrics.h"
 #include "fovea/serve/requests.h"
 #include "fovea/serve/worker.h"
@@ -17,67 +21,87 @@ namespace fovea::app {
 
 struct ApiOptions {
   Limits limits;
+  ClientLimits clients;
   double timeout = 30;  // seconds
-  std::string api_key, cors;
-  SearchOptions search;  // where a request says nothing
+  Keys keys;
+  std::string cors;                // the origin whose pages may use the API; * for any
+  std::vector<std::string> hosts;  // the names that requests may be addressed to; empty: any
+  SearchOptions search;            // defaults for what a request leaves out
 };
 
-// A model with the thread that runs it.
+// A model with the threads that run it. The worker ends before the model does.
 struct Served {
   std::unique_ptr<Hosted> model;
   std::unique_ptr<Worker> worker;
 };
+using Models = std::vector<std::shared_ptr<const Served>>;
 
 class Api {
  public:
-  Api(std::vector<Served>& models, const ApiOptions& options, Metrics& metrics)
-      : models_(models), options_(options), metrics_(metrics) {}
+  Api(const ApiOptions& options, Metrics& metrics)
+      : options_(options), metrics_(metrics), clients_(std::make_shared<Clients>(options.clients)) {}
 
-  // What `openapi_json` and the dispatch walk.
+  // `openapi_json` and the dispatch walk these.
   struct Route {
     std::string_view method, path, summary;
     std::string_view request, answer;  // schemas; an answer may be a content type instead
-    Answer (Api::*handle)(const Call& call);
+    Reply (Api::*handle)(const Call& call);
     enum class Kind {
       kPlain,
       kOpen,   // without a key
-      kLibre,  // as LibreTranslate: its errors, the key in the body, none to GET
+      kLibre,  // as LibreTranslate: its errors, the key in the body, no key for GET
     } kind = Kind::kPlain;
   };
   static std::span<const Route> routes();
 
-  Answer handle(const Call& call);
-  // The path of a route, for counting; "other" for anything else.
+  Models models() const;
+  void set_models(Models models);  // requests under way keep the models they began with
+
+  // Never throws; sets the call's client.
+  Reply handle(Call& call);
+  // The route's path, for counting; "other" for anything else.
   static std::string_view label_of(const std::string& path);
-  // As the path's clients expect it.
-  static Answer error_answer(const std::string& path, int status, std::string_view code, const std::string& message);
+  // An error in the form that the path's clients expect.
+  static Answer error_answer(const std::string& path, const ApiError& error);
+  // With the headers that all answers have.
+  Answer complete(Answer answer) const;
 
  private:
-  Answer health(const Call& call);
-  Answer metrics(const Call& call);
-  Answer openapi(const Call& call);
-  Answer models(const Call& call);
-  Answer mechanisms(const Call& call);
-  Answer translate(const Call& call);
-  Answer attention(const Call& call);
-  Answer score(const Call& call);
-  Answer libre_translate(const Call& call);
-  Answer languages(const Call& call);
-  Answer detect(const Call& call);
-  Answer settings(const Call& call);
+  Reply health(const Call& call);
+  Reply ready(const Call& call);
+  Reply metrics(const Call& call);
+  Reply openapi(const Call& call);
+  Reply models(const Call& call);
+  Reply mechanisms(const Call& call);
+  Reply translate(const Call& call);
+  Reply attention(const Call& call);
+  Reply score(const Call& call);
+  Reply libre_translate(const Call& call);
+  Reply translate_file(const Call& call);
+  Reply download_file(const Call& call);
+  Reply languages(const Call& call);
+  Reply detect(const Call& call);
+  Reply settings(const Call& call);
 
-  static void describe(Answer& answer, const Hosted& model, const Job& job);  // for the log
-  Answer dispatch(const Call& call);
-  void check_key(const Call& call, const Route& route) const;
-  const Served& find(const std::string& name) const;
-  const Served& find_languages(const std::string& source, const std::string& target) const;
-  void submit(const Served& served, const std::shared_ptr<Job>& job) const;
-  void await(const Call& call, Job& job) const;
-  Answer stream(const Served& served, const std::shared_ptr<Job>& job, bool attention) const;
+  Reply dispatch(Call& call);
+  void check_host_and_origin(const Call& call) const;
+  std::string client_of(const Call& call, const Route& route) const;  // ApiError without a key that is needed
+  std::shared_ptr<const Served> find(const std::string& name) const;
+  std::shared_ptr<const Served> find_languages(const std::string& source, const std::string& target,
+                                               const std::string& text) const;
+  std::vector<std::string> source_languages() const;
+  // Queues the job; once it is done, its result is written by `write`.
+  Work submit(const Call& call, const std::shared_ptr<const Served>& served, std::shared_ptr<Job> job,
+              std::function<std::string(const Job&)> write) const;
+  Work stream(const Call& call, const std::shared_ptr<const Served>& served, const std::shared_ptr<Job>& job,
+              const Wanted& wanted) const;
 
-  std::vector<Served>& models_;
   ApiOptions options_;
   Metrics& metrics_;
+  std::shared_ptr<Clients> clients_;
+  TranslatedFiles files_;
+  mutable std::mutex mutex_;  // guards models_
+  Models models_;
 };
 
 // OpenAPI 3.1, from the routes and the settings of a search.

@@ -32,11 +32,11 @@ About read_about(const std::string& folder) {
   const std::string path = folder + "/about.json";
   if (std::filesystem::exists(path)) {
     try {
-      const Json json = Json::parse(read_file(path));
+      const Json json = parse_json(read_file(path), path);
       about.source_language = json.value("source_language", "");
       about.target_language = json.value("target_language", "");
       about.examples = json.value("examples", std::vector<std::string>());
-    } catch (const nlohmann::json::exception& error) {
+    } catch (const Json::exception& error) {
       fail("{}: expected an object with source_language, target_language and examples: {}", path, error.what());
     }
   }

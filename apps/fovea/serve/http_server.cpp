@@ -1,278 +1,164 @@
 #include "fovea/serve/http_server.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <list>
+#include <thread>
 
 #include "base/error.h"
-#include "fovea/serve/gzip.h"
+#include "base/threads.h"
+#include "fovea/serve/session.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 
 namespace fovea::app {
 
 namespace {
 
-constexpr auto kIdle = std::chrono::seconds(60);         // an open connection without a request
-constexpr auto kSlice = std::chrono::milliseconds(100);  // how often an idle thread looks up
-constexpr size_t kHeaderBytes = 64 << 10;                // of a request, besides its body
-constexpr size_t kWorthPacking = 1400;                   // shorter answers fit in a packet
+namespace net = boost::asio;
+using ErrorCode = boost::system::error_code;
 
-// What the library does not pass on to handlers.
-struct Current {
-  Connection* connection = nullptr;
-  Connection::Clock::time_point begin;
-  std::string content_type;
-  bool takes_gzip = false;
-  Answer answer;  // its numbers, for the log
-};
-thread_local Current current;
+constexpr int kBacklog = 1024;
+constexpr int64_t kOtherFiles = 64;  // descriptors for everything that is not a connection
+// More threads than cores: a thread that writes a large answer must not hold up the others.
+constexpr int kThreads = 6;
+constexpr std::string_view kUnix = "unix:";
 
-// As many threads as there are connections, up to a limit.
-class Threads : public httplib::TaskQueue {
- public:
-  Threads(int64_t most, std::atomic<int64_t>& waiting) : most_(most), waiting_(waiting) {}
-
-  void enqueue(std::function<void()> task) override {
-    {
-      const std::lock_guard lock(mutex_);
-      tasks_.push_back(std::move(task));
-      if (std::ssize(tasks_) > idle_ && std::ssize(threads_) < most_) threads_.emplace_back([this] { run(); });
-      count_waiting();
-    }
-    changed_.notify_one();
-  }
-  void shutdown() override {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-
- private:
-  // Connections that no thread will take until another one ends.
-  void count_waiting() {
-    const int64_t free = idle_ + most_ - std::ssize(threads_);
-    waiting_ = std::max<int64_t>(0, std::ssize(tasks_) - free);
-  }
-  void run() {
-    for (std::unique_lock lock(mutex_);;) {
-      ++idle_;
-      changed_.wait(lock, [&] { return stopping_ || !tasks_.empty(); });
-      --idle_;
-      if (tasks_.empty()) return;
-      const std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      count_waiting();
-      lock.unlock();
-      task();
-      lock.lock();
-    }
-  }
-
-  int64_t most_, idle_ = 0;
-  std::atomic<int64_t>& waiting_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::list<std::function<void()>> tasks_;
-  std::vector<std::thread> threads_;
-  bool stopping_ = false;
-};
-
-std::chrono::milliseconds milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+// Raises the limit on descriptors; Error where the connections would not fit.
+void make_room_for(int64_t connections) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const auto needed = static_cast<rlim_t>(connections + kOtherFiles);
+  if (limit.rlim_cur >= needed) return;
+  check(limit.rlim_max >= needed, "serve: --max-connections {} needs {} open files, and this system allows {} (ulimit -n)",
+        connections, needed, limit.rlim_max);
+  limit.rlim_cur = needed;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Call call_of(const httplib::Request& request) {
-  Call call{.method = request.method,
-            .path = request.path,
-            .body = request.body,
-            .content_type = current.content_type.substr(0, current.content_type.find(';')),
-            .authorization = request.get_header_value("Authorization"),
-            .if_none_match = request.get_header_value("If-None-Match"),
-            .takes_gzip = current.takes_gzip};
-  if (call.content_type == "application/x-www-form-urlencoded") {
-    httplib::Params params;
-    httplib::detail::parse_query_text(request.body, params);
-    for (const auto& [name, value] : params) call.form.emplace(name, value);
-  }
-  for (const auto& [name, file] : request.files) call.form.emplace(name, file.content);
-  Connection* connection = current.connection;
-  call.is_there = [connection] { return connection->is_alive(); };
-  return call;
+net::generic::stream_protocol::endpoint tcp_endpoint(const HttpOptions& options, net::io_context& context) {
+  ErrorCode error;
+  net::ip::tcp::resolver resolver(context);
+  const auto found = resolver.resolve(options.host, "", net::ip::tcp::resolver::passive, error);
+  check(!error && !found.empty(), "serve: cannot listen on {}: no such address", options.host);
+  return net::ip::tcp::endpoint(found.begin()->endpoint().address(), static_cast<uint16_t>(options.port));
 }
 
-void send_body(httplib::Response& response, Answer& answer) {
-  const bool packed = std::any_of(answer.headers.begin(), answer.headers.end(),
-                                  [](const auto& header) { return header.first == "Content-Encoding"; });
-  if (!packed && current.takes_gzip && answer.body.size() >= kWorthPacking) {
-    answer.body = gzip(answer.body);
-    response.set_header("Content-Encoding", "gzip");
-    response.set_header("Vary", "Accept-Encoding");
-  }
-  if (answer.type.empty()) return;
-  response.set_content(std::move(answer.body), answer.type.c_str());
+// The socket of a server that has died is in the way; that of one that runs, or another file, stays.
+void remove_dead_socket(const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0 || !S_ISSOCK(about.st_mode)) return;
+  net::io_context context;
+  net::local::stream_protocol::socket probe(context);
+  ErrorCode error;
+  probe.connect(net::local::stream_protocol::endpoint(path), error);
+  if (error == net::error::connection_refused) ::unlink(path.c_str());
 }
 
-// Or the name of one.
-bool is_address(const std::string& host) {
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), nullptr, nullptr, &found) != 0) return false;
-  ::freeaddrinfo(found);
-  return true;
+// Told in few words and at once; the connection is over.
+net::awaitable<void> turn_away(Socket socket) {
+  const Answer answer = Api::error_answer("", overloaded("Too many connections are open; try again in a moment."));
+  const std::string bytes = fmt::format(
+      "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {}\r\nRetry-After: 1\r\n"
+      "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n{}",
+      answer.body.size(), answer.body);
+  ErrorCode ignored;
+  co_await net::async_write(socket, net::buffer(bytes), net::redirect_error(net::use_awaitable, ignored));
+  socket.shutdown(Socket::shutdown_both, ignored);
+}
+
+net::awaitable<void> accept(HttpServer::Shared& shared) {
+  net::steady_timer pause(shared.acceptor.get_executor());
+  while (!shared.stopping) {
+    ErrorCode error;
+    Socket socket(net::any_io_executor(net::make_strand(shared.context)));
+    co_await shared.acceptor.async_accept(socket, net::redirect_error(net::use_awaitable, error));
+    if (shared.stopping) break;
+    if (error) {  // descriptors or memory are short: later there may be some
+      pause.expires_after(std::chrono::milliseconds(50));
+      co_await pause.async_wait(net::redirect_error(net::use_awaitable, error));
+      continue;
+    }
+    const auto executor = socket.get_executor();
+    const auto session = std::make_shared<Session>(shared, std::move(socket));
+    if (shared.connections.add(*session)) {
+      net::co_spawn(executor, Session::run(session), net::detached);
+    } else {
+      shared.metrics.add_request("other", 503, 0);
+      net::co_spawn(executor, turn_away(session->release()), net::detached);
+    }
+  }
+  ErrorCode ignored;
+  shared.acceptor.close(ignored);
 }
 
 }  // namespace
 
 HttpServer::HttpServer(Api& api, const HttpOptions& options, Metrics& metrics, const Log& log)
-    : api_(api), options_(options), metrics_(metrics), log_(log) {
-  new_task_queue = [this] { return new Threads(options_.max_connections, waiting_); };
-  set_payload_max_length(static_cast<size_t>(options_.max_body));
-  set_tcp_nodelay(true);
-  set_keep_alive_max_count(1'000'000);
-  set_keep_alive_timeout(kIdle.count());
-  set_socket_options([](socket_t socket) {
-    const int yes = 1;
-    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  });
-  const auto handler = [this](const httplib::Request& q, httplib::Response& r) { answer(q, r); };
-  Get(".*", handler).Post(".*", handler).Put(".*", handler).Patch(".*", handler).Delete(".*", handler);
-  Options(".*", handler);
-  set_error_handler([this](const httplib::Request& q, httplib::Response& r) { finish_error(q, r); });
-  set_logger([this](const httplib::Request& q, const httplib::Response& r) { note(q, r); });
-}
+    : shared_(std::make_unique<Shared>(api, options, metrics, log)) {}
 
-int HttpServer::bind() {
-  const int port = options_.port;
-  check(is_address(options_.host), "serve: cannot listen on {} port {}: no such address", options_.host, port);
-  errno = 0;
-  const int bound = port == 0 ? bind_to_any_port(options_.host) : bind_to_port(options_.host, port) ? port : -1;
-  check(bound > 0, "serve: cannot listen on {} port {}: {}{}", options_.host, port, std::strerror(errno),
-        errno == EADDRINUSE ? "; --port chooses another" : "");
-  // httplib listens with a short queue; many clients may come at once.
-  ::listen(svr_sock_, 1024);
-  return bound;
+HttpServer::~HttpServer() = default;
+
+int64_t HttpServer::connections() const { return shared_->connections.count(); }
+int64_t HttpServer::active() const { return shared_->connections.active(); }
+
+std::string HttpServer::bind() {
+  const HttpOptions& options = shared_->options;
+  make_room_for(options.max_connections);
+  const bool local = options.host.starts_with(kUnix);
+  const std::string path = local ? options.host.substr(kUnix.size()) : "";
+  check(!local || (!path.empty() && path.size() < sizeof(sockaddr_un::sun_path)),
+        "serve: --host unix:PATH: expected a path of 1 to {} bytes, got {}", sizeof(sockaddr_un::sun_path) - 1,
+        path.size());
+  if (local) remove_dead_socket(path);
+  const auto endpoint = local ? net::generic::stream_protocol::endpoint(net::local::stream_protocol::endpoint(path))
+                              : tcp_endpoint(options, shared_->context);
+  Acceptor& acceptor = shared_->acceptor;
+  ErrorCode error;
+  acceptor.open(endpoint.protocol(), error);
+  if (!error && !local) acceptor.set_option(net::socket_base::reuse_address(true), error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(kBacklog, error);
+  check(!error, "serve: cannot listen on {}{}: {}{}", options.host, local ? "" : fmt::format(" port {}", options.port),
+        std::strerror(error.value()), error == net::error::address_in_use && !local ? "; --port chooses another" : "");
+  if (local) return "http+unix://" + path;
+  const auto bound = acceptor.local_endpoint();
+  const auto port = ntohs(reinterpret_cast<const sockaddr_in*>(bound.data())->sin_port);  // at the same place for IPv6
+  const bool v6 = options.host.find(':') != std::string::npos;
+  return fmt::format("http://{}{}{}:{}", v6 ? "[" : "", options.host, v6 ? "]" : "", port);
 }
 
 void HttpServer::run() {
-  if (!stopping_) listen_after_bind();
-  ended_ = true;
+  net::co_spawn(shared_->acceptor.get_executor(), accept(*shared_), net::detached);
+  std::vector<std::thread> threads;
+  for (int i = 1; i < kThreads; ++i) threads.emplace_back([this] { shared_->context.run(); });
+  shared_->context.run();
+  for (std::thread& thread : threads) thread.join();
+  if (shared_->options.host.starts_with(kUnix)) ::unlink(shared_->options.host.substr(kUnix.size()).c_str());
 }
 
 void HttpServer::stop() {
-  stopping_ = true;
-  // The library knows to stop only what runs.
-  while (!ended_ && !is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  if (!ended_) httplib::Server::stop();
-}
-
-// Waits for a request. What was accepted before the server stops is answered: a first request is waited for a little.
-bool HttpServer::next_request(Connection& connection, bool first) const {
-  const auto until = Connection::Clock::now() + kIdle;
-  for (bool looked = false; Connection::Clock::now() < until; looked = true) {
-    if (connection.wait_readable(kSlice)) return true;
-    if (stopping_ && (!first || looked)) return false;
-    if (waiting_ > 0 && !first) return false;  // others wait for the thread
-  }
-  return false;
-}
-
-bool HttpServer::process_and_close_socket(socket_t socket) {
-  ++connections_;
-  Connection connection(socket);
-  current.connection = &connection;
-  for (bool first = true, closed = false; !closed && next_request(connection, first); first = false) {
-    current.begin = Connection::Clock::now();
-    current.answer = {};
-    current.content_type.clear();
-    current.takes_gzip = false;
-    connection.begin_request(milliseconds(options_.timeout), static_cast<size_t>(options_.max_body) + kHeaderBytes);
-    const bool close = stopping_ || waiting_ > 0;
-    const bool ok =
-        process_request(connection, close, closed, [&](httplib::Request& request) { prepare(connection, request); });
-    if (!ok || close || connection.failed()) break;
-  }
-  current.connection = nullptr;
-  ::shutdown(socket, SHUT_RDWR);
-  httplib::detail::close_socket(socket);
-  --connections_;
-  return true;
-}
-
-// The library would unpack bodies without a limit, pack what is packed already and refuse forms over 8 kB: it does not
-// get to see what it would need for that.
-void HttpServer::prepare(Connection& connection, httplib::Request& request) const {
-  current.takes_gzip = request.get_header_value("Accept-Encoding").find("gzip") != std::string::npos;
-  request.headers.erase("Accept-Encoding");
-  request.headers.erase("Content-Encoding");
-  current.content_type = request.get_header_value("Content-Type");
-  if (current.content_type.starts_with("application/x-www-form-urlencoded")) request.headers.erase("Content-Type");
-  const std::string length = request.get_header_value("Content-Length");
-  // Too long a body is read to its end and thrown away, so that the client gets to read why.
-  if (length.size() > 18 || std::strtoull(length.c_str(), nullptr, 10) > static_cast<uint64_t>(options_.max_body)) {
-    connection.allow_any_size();
-  }
-}
-
-void HttpServer::answer(const httplib::Request& request, httplib::Response& response) {
-  Answer answer = api_.handle(call_of(request));
-  response.status = answer.status;
-  for (const auto& [name, value] : answer.headers) response.set_header(name, value);
-  if (!response.has_header("Cache-Control")) response.set_header("Cache-Control", "no-store");
-  if (answer.stream) {
-    response.set_chunked_content_provider(answer.type, [stream = answer.stream](size_t, httplib::DataSink& sink) {
-      Connection* connection = current.connection;
-      stream([&](std::string_view part) { return connection->is_alive() && sink.write(part.data(), part.size()); });
-      if (connection->failed()) return false;
-      sink.done();
-      return true;
-    });
-  } else {
-    send_body(response, answer);
-  }
-  answer.stream = {};
-  answer.body.clear();
-  current.answer = std::move(answer);
-}
-
-// What the library itself refused, and has no words for.
-void HttpServer::finish_error(const httplib::Request& request, httplib::Response& response) {
-  if (!response.body.empty()) return;
-  const Connection* connection = current.connection;
-  if (connection != nullptr && connection->was_slow()) response.status = 408;
-  if (connection != nullptr && connection->was_too_large()) response.status = 413;
-  const int status = response.status;
-  const std::string message = status == 413   ? fmt::format("Expected a body of at most {} bytes.", options_.max_body)
-                              : status == 408 ? std::string("The request did not arrive in time.")
-                              : status == 400 ? std::string("The request is not HTTP as it should be.")
-                              : status == 500 ? std::string("Something went wrong here.")
-                                              : fmt::format("The request was refused with status {}.", status);
-  const Answer answer = Api::error_answer(request.path, status, code_of(status), message);
-  for (const auto& [name, value] : answer.headers) response.set_header(name, value);
-  response.set_content(answer.body, answer.type.c_str());
-}
-
-void HttpServer::note(const httplib::Request& request, const httplib::Response& response) {
-  const double seconds = std::chrono::duration<double>(Connection::Clock::now() - current.begin).count();
-  const Connection* connection = current.connection;
-  metrics_.add_request(std::string(Api::label_of(request.path)), response.status, seconds);
-  log_.request({.client = request.remote_addr,
-                .method = request.method,
-                .path = request.path,
-                .status = response.status,
-                .milliseconds = seconds * 1000,
-                .bytes_in = connection != nullptr ? connection->bytes_read() : 0,
-                .bytes_out = connection != nullptr ? connection->bytes_written() : 0,
-                .model = current.answer.model,
-                .source_tokens = current.answer.source_tokens,
-                .target_tokens = current.answer.target_tokens,
-                .batch = current.answer.batch});
+  if (shared_->stopping.exchange(true)) return;
+  shared_->stops_at = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(shared_->options.grace * 1000));
+  net::post(shared_->acceptor.get_executor(), [this] {
+    ErrorCode ignored;
+    shared_->acceptor.cancel(ignored);
+    shared_->connections.close_idle();
+    shared_->connections.wake_all();
+  });
 }
 
 }  // namespace fovea::app

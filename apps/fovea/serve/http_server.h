@@ -1,49 +1,43 @@
-// HTTP: sockets, threads, limits and the log, on cpp-httplib. What is asked for and answered is the API's business.
+// HTTP/1.1 on Boost.Beast and Asio: accepts connections, bounds how many there are and how long they may be idle, and
+// stops gracefully. A connection waits without a thread; session.cpp has what happens on one.
 #pragma once
 
-#include <httplib.h>
-
-#include <atomic>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "fovea/serve/api.h"
-#include "fovea/serve/connection.h"
 #include "fovea/serve/log.h"
 
 namespace fovea::app {
 
 struct HttpOptions {
-  std::string host = "127.0.0.1";
+  std::string host = "127.0.0.1";  // or unix:PATH
   int port = 8080;                 // 0: any that is free
   int64_t max_body = 1'000'000;    // bytes
-  int64_t max_connections = 1024;  // at the same time; others wait
+  int64_t max_connections = 4096;  // of all clients
+  int64_t max_per_address = 1024;  // connections of one client
   double timeout = 30;             // seconds that a request may take to arrive
+  double grace = 10;               // seconds that requests under way have to finish when the server stops
+  bool behind_proxy = false;       // the client's address is what X-Forwarded-For says
 };
 
-class HttpServer : private httplib::Server {
+class HttpServer {
  public:
   HttpServer(Api& api, const HttpOptions& options, Metrics& metrics, const Log& log);
+  ~HttpServer();
 
-  int bind();  // the port; Error when it cannot be had
-  void run();  // until stop(); then finishes what it has accepted
-  void stop();
-  // Clients whose connections are open.
-  int64_t connections() const { return connections_; }
+  std::string bind();  // the URL; Error when the address cannot be had
+  void run();          // until stop(); then finishes the requests that it has accepted
+  void stop();         // may be called on any thread
+  int64_t connections() const;
+  // Connections that have sent a request within the last second or two.
+  int64_t active() const;
+
+  struct Shared;  // what all sessions share
 
  private:
-  bool process_and_close_socket(socket_t socket) override;
-  bool next_request(Connection& connection, bool first) const;
-  void prepare(Connection& connection, httplib::Request& request) const;
-  void answer(const httplib::Request& request, httplib::Response& response);
-  void finish_error(const httplib::Request& request, httplib::Response& response);
-  void note(const httplib::Request& request, const httplib::Response& response);
-
-  Api& api_;
-  HttpOptions options_;
-  Metrics& metrics_;
-  const Log& log_;
-  std::atomic<bool> stopping_ = false, ended_ = false;
-  std::atomic<int64_t> connections_ = 0, waiting_ = 0;
+  std::unique_ptr<Shared> shared_;
 };
 
 }  // namespace fovea::app

@@ -2,17 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "decode/options.h"
+
 namespace fovea::app {
 
-bool Job::wait_done(std::chrono::milliseconds most) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, most, [&] { return done_; });
+bool Job::is_done() const {
+  const std::lock_guard lock(mutex_);
+  return finished_ == sources.size();
 }
 
-std::optional<SearchStep> Job::wait_step(std::chrono::milliseconds most, bool& done) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, most, [&] { return done_ || !steps_.empty(); });
-  done = done_ && steps_.empty();
+std::optional<SearchStep> Job::next_step() {
+  const std::lock_guard lock(mutex_);
   if (steps_.empty()) return std::nullopt;
   SearchStep step = std::move(steps_.front());
   steps_.pop_front();
@@ -24,15 +26,42 @@ void Job::add_step(const SearchStep& step) {
     const std::lock_guard lock(mutex_);
     steps_.push_back(step);
   }
-  changed_.notify_all();
+  if (notify) notify();
 }
 
-void Job::finish() {
+void Job::fail(std::exception_ptr with) {
+  const std::lock_guard lock(mutex_);
+  if (!error) error = std::move(with);
+  failed_ = true;
+}
+
+void Job::finish(size_t sentences) {
   {
     const std::lock_guard lock(mutex_);
-    done_ = true;
+    finished_ += sentences;
+    if (finished_ < sources.size()) return;
+    reservation.reset();
   }
-  changed_.notify_all();
+  if (notify) notify();
+}
+
+// A translation is rarely twice as long as its source. A search that runs away goes on for longer, until the deadline.
+void Job::measure(const Translator& translator) {
+  const LoadedModel& model = translator.model();
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const int64_t read = std::min(std::ssize(model.source->encode(sources[i])), translator.most_source()) + 1;
+    int64_t written = 0;
+    if (targets.empty()) {
+      const int64_t most = longest_target(search, read, static_cast<int64_t>(i));
+      written = beams_of(search) * std::min(most, std::max(search.min_length, 2 * read + 10));
+    } else {
+      written = std::ssize(model.target->encode(targets[i])) + 1;
+    }
+    source_tokens.push_back(read + (targets.empty() ? 0 : written));
+    costs.push_back(written);
+    tokens += source_tokens.back();
+    cost += written;
+  }
 }
 
 void Job::set_group() {

@@ -1,12 +1,11 @@
-// JSON as the server writes it: members in the order they were given.
+// JSON as the server writes it.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
-namespace fovea::app {
+#include "base/json.h"
 
-using Json = nlohmann::ordered_json;
+namespace fovea::app {
 
 // In one line; bytes that are not UTF-8 are replaced.
 inline std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }

@@ -8,7 +8,7 @@
 namespace fovea::app {
 
 struct LogEntry {
-  std::string client, method, path;
+  std::string id, client, key, method, path;
   int status = 0;
   double milliseconds = 0;
   size_t bytes_in = 0, bytes_out = 0;

@@ -54,7 +54,8 @@ constexpr std::string_view kSchemas = R"json({
     "model": {"type": ["string", "null"]},
     "alternatives": {"type": "integer", "minimum": 0, "maximum": 100,
                      "description": "Likeliest tokens of every step, in records and streams."},
-    "attention": {"type": "boolean", "description": "Bring each candidate's attention record."},
+    "attention": {"type": ["boolean", "string"], "enum": [true, false, "compact"], "description":
+      "Bring each candidate's attention record; \"compact\": in the compact form that docs/record.md describes."},
     "tree": {"type": "boolean", "description": "Bring every continuation that entered the beam."},
     "stream": {"type": "boolean", "description": "Server-sent events; one text."},
     "prefix": {"$ref": "#/components/schemas/Texts", "description":
@@ -92,11 +93,14 @@ constexpr std::string_view kSchemas = R"json({
   "Alternatives": {"type": "array", "items": {"type": "object", "required": ["text", "log_probability"],
     "properties": {"text": {"type": "string"}, "log_probability": {"type": "number"}}}},
   "Record": {"type": "object", "description": "The attention record; docs/record.md describes it.",
-    "required": ["fovea_record", "line", "rank", "architecture", "search", "convention", "source", "target", "steps",
-                 "score", "log_probability", "ended", "cut", "attentions"],
+    "required": ["fovea_record", "line", "rank", "architecture", "search", "convention", "target", "steps", "score",
+                 "log_probability", "ended", "cut", "attentions"],
     "properties": {
       "fovea_record": {"type": "integer", "enum": [1]}, "line": {"type": "integer"}, "rank": {"type": "integer"},
       "architecture": {"type": "string"}, "search": {"type": "string"}, "convention": {"type": "string"},
+      "shares": {"type": "object", "required": ["rank", "tokens", "rows"], "description":
+        "Compact: what is left out because the candidate of that rank has it.", "properties": {
+          "rank": {"type": "integer"}, "tokens": {"type": "integer"}, "rows": {"type": "integer"}}},
       "source": {"$ref": "#/components/schemas/Side"}, "target": {"$ref": "#/components/schemas/Side"},
       "steps": {"type": "array", "items": {"type": "object", "required": ["log_probability", "alternatives"],
         "properties": {"log_probability": {"type": "number"},
@@ -104,9 +108,12 @@ constexpr std::string_view kSchemas = R"json({
       "score": {"type": "number"}, "log_probability": {"type": "number"},
       "ended": {"type": "boolean"}, "cut": {"type": "boolean"},
       "attentions": {"type": "array", "items": {"type": "object",
-        "required": ["kind", "mechanism", "scope", "selection", "weights"],
+        "required": ["kind", "mechanism", "scope", "selection"],
         "properties": {"kind": {"$ref": "#/components/schemas/Kind"}, "mechanism": {"type": "string"},
           "scope": {"type": "string"}, "selection": {"type": "string"},
+          "shape": {"type": "array", "items": {"type": "integer"}, "description":
+            "Compact: layers, heads, rows, columns."},
+          "packed": {"type": "string", "description": "Compact, instead of weights: a byte for each weight, base64."},
           "weights": {"type": "array", "items": {"type": "array", "items": {"type": "array", "items": {
             "type": "array", "items": {"type": ["number", "null"]}}}}}}}}}},
   "AttentionAnswer": {"type": "object", "required": ["record"], "properties": {
@@ -123,7 +130,18 @@ constexpr std::string_view kSchemas = R"json({
     "api_key": {"type": "string"}}},
   "LibreAnswer": {"type": "object", "required": ["translatedText"], "properties": {
     "translatedText": {"$ref": "#/components/schemas/Texts"},
-    "alternatives": {"type": "array", "items": {"$ref": "#/components/schemas/Texts"}}}},
+    "alternatives": {"type": "array", "items": {"$ref": "#/components/schemas/Texts"}},
+    "detectedLanguage": {"$ref": "#/components/schemas/Detection"}}},
+  "FileRequest": {"type": "object", "required": ["file", "target"], "properties": {
+    "file": {"type": "string", "format": "binary"}, "source": {"type": "string"}, "target": {"type": "string"},
+    "api_key": {"type": "string"}}},
+  "FileAnswer": {"type": "object", "required": ["translatedFileUrl"], "properties": {
+    "translatedFileUrl": {"type": "string"}}},
+  "DetectRequest": {"type": "object", "required": ["q"], "properties": {
+    "q": {"$ref": "#/components/schemas/Texts"}, "api_key": {"type": "string"}}},
+  "Detection": {"type": "object", "required": ["confidence", "language"], "properties": {
+    "confidence": {"type": "number"}, "language": {"type": "string"}}},
+  "Detections": {"type": "array", "items": {"$ref": "#/components/schemas/Detection"}},
   "Languages": {"type": "array", "items": {"type": "object", "required": ["code", "name", "targets"], "properties": {
     "code": {"type": "string"}, "name": {"type": "string"},
     "targets": {"type": "array", "items": {"type": "string"}}}}},
@@ -166,7 +184,9 @@ Json operation(const Api::Route& route) {
   Json json{{"summary", route.summary}};
   if (!route.request.empty()) {
     json["requestBody"] = {{"required", true}, {"content", content_of(route.request)}};
-    if (libre) {
+    if (route.request == "FileRequest") {
+      json["requestBody"]["content"] = {{"multipart/form-data", {{"schema", schema_ref(route.request)}}}};
+    } else if (libre) {
       json["requestBody"]["content"]["application/x-www-form-urlencoded"] = {{"schema", schema_ref(route.request)}};
     }
   }
@@ -184,7 +204,7 @@ Json operation(const Api::Route& route) {
 }  // namespace
 
 Json openapi_json() {
-  Json schemas = Json::parse(kSchemas);
+  Json schemas = parse_json(kSchemas, "schemas");
   SearchOptions search;
   const Fields fields = fields_of(search);
   for (const Field& field : fields.list()) {

@@ -24,7 +24,6 @@ const PageFile* find_file(const std::string& path) {
 
 void protect(Answer& answer) {
   answer.headers.emplace_back("Content-Security-Policy", kPolicy);
-  answer.headers.emplace_back("X-Content-Type-Options", "nosniff");
   answer.headers.emplace_back("Referrer-Policy", "no-referrer");
 }
 
@@ -61,7 +60,7 @@ Answer page_answer(const Call& call) {
   if (call.if_none_match.find(file->etag) != std::string::npos) {
     answer.status = 304;
     answer.type.clear();
-  } else if (call.takes_gzip) {
+  } else if (call.accepts_gzip) {
     answer.headers.emplace_back("Content-Encoding", "gzip");
     answer.body = file->bytes;
   } else {

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "decode/options.h"
+#include "fovea/serve/answers.h"
 #include "text/utf8.h"
-#include "view/record_file.h"
 
 namespace fovea::app {
 
@@ -23,21 +24,30 @@ std::string_view kind_of(const Json& json) {
                              : "an object";
 }
 
+Json parse_body(const std::string& body) {
+  // No request has more than some thirty different members.
+  constexpr JsonLimits kLimits{.depth = 32, .members = 100};
+  try {
+    return parse_json(body, "request body", kLimits);
+  } catch (const Error& error) {
+    throw bad_request(fmt::format("{}.", error.what()));
+  }
+}
+
 ApiError expected(std::string_view name, std::string_view what, const Json& got) {
   return bad_request(fmt::format("{}: expected {}, got {}.", name, what, kind_of(got)));
 }
 
 Field::Value value_of(std::string_view name, const Json& json) {
   if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer() || json.is_number_unsigned()) return json.get<int64_t>();
+  if (json.is_number_integer()) {
+    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+    return json.is_number_unsigned() ? static_cast<int64_t>(std::min(json.get<uint64_t>(), kMost))
+                                     : json.get<int64_t>();
+  }
   if (json.is_number()) return json.get<double>();
   if (json.is_string()) return json.get<std::string>();
   throw expected(name, "a number, or true or false", json);
-}
-
-int64_t characters(const std::string& text) {
-  return std::count_if(text.begin(), text.end(),
-                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0u) != 0x80u; });
 }
 
 void check_texts(const std::vector<std::string>& texts, const Limits& limits) {
@@ -46,7 +56,7 @@ void check_texts(const std::vector<std::string>& texts, const Limits& limits) {
     throw too_large(fmt::format("text: expected at most {} texts, got {}.", Limits::kMostTexts, texts.size()));
   }
   int64_t total = 0;
-  for (const std::string& text : texts) total += characters(text);
+  for (const std::string& text : texts) total += count_code_points(text);
   if (total > limits.max_text) {
     throw too_large(fmt::format("text: expected at most {} characters, got {}.", limits.max_text, total));
   }
@@ -56,7 +66,7 @@ ForcedBegin read_begin(Members& members, const Hosted& model) {
   ForcedBegin begin;
   const auto add_word = [&](const std::string& name, const std::string& text) {
     const std::vector<int32_t>& words = model.words(text);
-    if (words.empty()) throw bad_request(fmt::format("{}: the model has no token \"{}\".", name, text));
+    if (words.empty()) throw bad_request(fmt::format("{}: the model has no token \"{}\".", name, brief(text)));
     begin.push_back(words);
   };
   if (const Json* prefix = members.find("prefix")) {
@@ -99,7 +109,7 @@ std::vector<float> read_weights(const Json& list) {
 
 WeightEdit read_edit(const Json& json, const ModelConfig& config) {
   using Kind = TakenWeights::Kind;
-  Members members(json.dump());
+  Members members(json);
   const std::string kind = members.text("kind", "cross");
   const bool transformer = config.architecture == "transformer";
   WeightEdit edit;
@@ -111,7 +121,7 @@ WeightEdit read_edit(const Json& json, const ModelConfig& config) {
     layers = kind == "encoder-self" ? config.encoder_layers : config.decoder_layers;
     heads = config.self_attention.heads;
   } else {
-    throw bad_request(fmt::format("edits: the model has no attention of kind \"{}\".", kind));
+    throw bad_request(fmt::format("edits: the model has no attention of kind \"{}\".", brief(kind)));
   }
   edit.layer = read_place(members, "layer", layers);
   edit.edit.head = read_place(members, "head", heads);
@@ -135,12 +145,6 @@ std::vector<WeightEdit> read_edits(Members& members, const ModelConfig& config) 
   return edits;
 }
 
-void count_tokens(Job& job, const Hosted& model) {
-  for (const std::string& text : job.sources) {
-    job.tokens += std::min(model.source_tokens(text), model.translator().most_source()) + 1;
-  }
-}
-
 void check_search(const SearchOptions& search) {
   if (search.beam > Limits::kMostBeam || (search.sample && search.nbest > Limits::kMostBeam)) {
     throw bad_request(fmt::format("beam: expected at most {}.", Limits::kMostBeam));
@@ -155,59 +159,11 @@ void check_search(const SearchOptions& search) {
   }
 }
 
-AttentionRecord whole_record(const Hosted& model, const std::string& source, const Hypothesis& hypothesis,
-                             const std::string& search) {
-  AttentionRecord record = model.translator().record(source, hypothesis);
-  record.search = search;
-  return record;
-}
-
-Json tree_json(const SearchTree& tree, const Vocabulary& target) {
-  Json nodes = Json::array();
-  for (size_t i = 0; i < tree.nodes.size(); ++i) {
-    const SearchTree::Node& n = tree.nodes[i];
-    nodes.push_back({{"id", i},
-                     {"parent", n.parent < 0 ? Json() : Json(n.parent)},
-                     {"text", n.parent < 0 ? "<s>" : word_text(n.word, target)},
-                     {"log_probability", n.log_prob},
-                     {"total", n.total},
-                     {"step", n.step},
-                     {"kept", n.kept},
-                     {"ended", n.ended}});
-  }
-  return {{"nodes", std::move(nodes)}};
-}
-
-Json alternatives_json(const std::vector<RecordStep::Alternative>& alternatives) {
-  Json list = Json::array();
-  for (const RecordStep::Alternative& a : alternatives) {
-    list.push_back({{"text", a.text}, {"log_probability", a.log_probability}});
-  }
-  return list;
-}
-
-Json token_json(const RecordToken& token) {
-  Json json{{"text", token.text}, {"begin", token.begin}, {"end", token.end}, {"starts_word", token.starts_word}};
-  if (token.mark) json["mark"] = true;
-  return json;
-}
-
-// An object's text with one more member.
-std::string with_member(std::string object, std::string_view name, const std::string& value) {
-  object.pop_back();
-  return fmt::format("{}{}\"{}\":{}}}", object, object.size() > 1 ? "," : "", name, value);
-}
-
 }  // namespace
 
-// ---- reading
+Members::Members(const std::string& body) : Members(parse_body(body)) {}
 
-Members::Members(const std::string& body) {
-  try {
-    json_ = Json::parse(body);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw bad_request(fmt::format("The body is not JSON in UTF-8: byte {}.", error.byte));
-  }
+Members::Members(Json json) : json_(std::move(json)) {
   if (!json_.is_object()) throw bad_request(fmt::format("Expected a JSON object, got {}.", kind_of(json_)));
 }
 
@@ -222,6 +178,14 @@ std::string Members::text(std::string_view name, std::string_view otherwise) {
   if (json == nullptr) return std::string(otherwise);
   if (!json->is_string()) throw expected(name, "a text", *json);
   return *json;
+}
+
+Attention Members::attention(Attention otherwise) {
+  const Json* json = find("attention");
+  if (json == nullptr || *json == false) return otherwise;
+  if (*json == true) return Attention::kWhole;
+  if (*json == "compact") return Attention::kCompact;
+  throw bad_request(fmt::format("attention: expected true, false or \"compact\", got {}.", brief_value(*json)));
 }
 
 bool Members::flag(std::string_view name) {
@@ -248,7 +212,7 @@ std::vector<std::string> Members::texts(std::string_view name, bool* is_list) {
     for (const auto& [member, value] : json_.items()) given.push_back(member);
     const std::string near = nearest_spelling(name, given);
     throw bad_request(fmt::format("{}: expected a text, got {}.", name,
-                                  near.empty() || near == name ? "nothing" : fmt::format("\"{}\"", near)));
+                                  near.empty() || near == name ? "nothing" : fmt::format("\"{}\"", brief(near))));
   }
   if (is_list != nullptr) *is_list = json->is_array();
   if (json->is_string()) return {*json};
@@ -269,7 +233,7 @@ void Members::read(SearchOptions& search) {
     try {
       fields.find(field.key()).set(value_of(field.key(), *json));
     } catch (const Error& error) {
-      throw bad_request(error.what());
+      throw bad_request(brief(error.what(), 300));
     }
   }
   // The defaults give way to what was asked for.
@@ -281,18 +245,16 @@ void Members::finish() const {
   for (const auto& [name, value] : json_.items()) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
     const std::string nearest = nearest_spelling(name, known_);
-    throw bad_request(fmt::format("\"{}\" is not known here{}", name,
+    throw bad_request(fmt::format("\"{}\" is not known here{}", brief(name),
                                   nearest.empty() ? std::string(".") : fmt::format("; \"{}\" is.", nearest)));
   }
 }
 
-std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const Hosted& model, const SearchOptions& search,
-                               const Limits& limits) {
+std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const SearchOptions& search, const Limits& limits) {
   check_texts(texts, limits);
   auto job = std::make_shared<Job>();
   job->sources = std::move(texts);
   job->search = search;
-  count_tokens(*job, model);
   return job;
 }
 
@@ -300,15 +262,16 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
                                    const Limits& limits, Wanted& wanted) {
   SearchOptions search = defaults;
   members.read(search);
-  wanted.attention = members.flag("attention") || wanted.attention;
+  wanted.attention = members.attention(wanted.attention);
+  const bool attention = wanted.attention != Attention::kNone;
   wanted.stream = members.flag("stream");
   const bool tree = members.flag("tree");
-  search.keep_weights = wanted.attention;
-  search.alternatives =
-      members.count("alternatives", wanted.attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
+  search.keep_weights = attention;
+  search.alternatives = members.count("alternatives", attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
   search.edits = read_edits(members, model.translator().model().config.model);
   const ForcedBegin begin = read_begin(members, model);
-  const auto job = plain_job(members.texts("text", &wanted.is_list), model, search, limits);
+  const auto job = plain_job(members.texts("text", &wanted.is_list), search, limits);
+  if (attention) check_encoder_weights(*job, model, wanted.attention);
   if (!begin.empty()) {
     job->search.begins.assign(job->sources.size(), begin);
     check_search(job->search);
@@ -336,7 +299,6 @@ std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limi
   job->score.alternatives = members.count("alternatives", 5, Limits::kMostAlternatives);
   job->score.edits = read_edits(members, model.translator().model().config.model);
   job->alone = !job->score.edits.empty();
-  count_tokens(*job, model);
   const Translator& translator = model.translator();
   const int64_t source = model.source_tokens(job->sources[0]), most_source = translator.most_source();
   if (source == 0) throw bad_request("text: expected a text with words.");
@@ -346,98 +308,7 @@ std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limi
   const int64_t target = std::ssize(translator.model().target->encode(job->targets[0])) + 1;
   const int64_t most = translator.most_target() > 0 ? translator.most_target() : Limits::kMostLength;
   if (target > most) throw too_large(fmt::format("target: expected at most {} tokens, got {}.", most - 1, target - 1));
-  job->tokens += target;
   return job;
-}
-
-// ---- writing
-
-std::string translation_json(const Hosted& model, const Job& job, size_t i, bool attention) {
-  const Translation& translation = job.translations[i];
-  std::string candidates;
-  for (size_t n = 0; n < translation.candidates.size(); ++n) {
-    const Translation::Candidate& c = translation.candidates[n];
-    std::string json = dump({{"text", c.text},
-                             {"score", c.hypothesis.score},
-                             {"log_probability", c.hypothesis.log_probability},
-                             {"ended", c.hypothesis.ended}});
-    if (attention) {
-      AttentionRecord record = whole_record(model, job.sources[i], c.hypothesis, search_name(job.search));
-      record.line = static_cast<int64_t>(i) + 1;
-      record.rank = static_cast<int64_t>(n) + 1;
-      json = with_member(std::move(json), "record", to_json(record));
-    }
-    candidates += (n > 0 ? "," : "") + json;
-  }
-  std::string json = with_member(dump({{"text", translation.text()}}), "candidates", "[" + candidates + "]");
-  json = with_member(std::move(json), "cut", translation.cut ? "true" : "false");
-  json = with_member(std::move(json), "source_tokens", std::to_string(translation.source_tokens));
-  if (job.wants_tree && !job.trees[i].nodes.empty()) {
-    json = with_member(std::move(json), "tree", dump(tree_json(job.trees[i], *model.translator().model().target)));
-  }
-  return json;
-}
-
-std::string translations_json(const Hosted& model, const Job& job, bool attention, double milliseconds) {
-  std::string list;
-  for (size_t i = 0; i < job.translations.size(); ++i) {
-    list += (i > 0 ? "," : "") + translation_json(model, job, i, attention);
-  }
-  std::string json = with_member("{}", "translations", "[" + list + "]");
-  json = with_member(std::move(json), "model", dump(model.name()));
-  return with_member(std::move(json), "milliseconds", fmt::format("{:.2f}", milliseconds));
-}
-
-std::string record_json(const Hosted& model, const Job& job) {
-  const bool forced = !job.targets.empty();
-  const Hypothesis& hypothesis = forced ? job.scores[0] : job.translations[0].candidates[0].hypothesis;
-  AttentionRecord record = whole_record(model, job.sources[0], hypothesis, forced ? "forced" : search_name(job.search));
-  record.line = 1;
-  return with_member("{}", "record", to_json(record));
-}
-
-std::string score_json(const Hosted& model, const Job& job) {
-  const AttentionRecord record = whole_record(model, job.sources[0], job.scores[0], "forced");
-  Json tokens = Json::array();
-  for (size_t t = 0; t < record.target.size(); ++t) {
-    Json token = token_json(record.target[t]);
-    token["log_probability"] = record.steps[t].log_probability;
-    token["alternatives"] = alternatives_json(record.steps[t].alternatives);
-    tokens.push_back(std::move(token));
-  }
-  const double mean = record.log_probability / static_cast<double>(std::max<size_t>(1, tokens.size()));
-  return dump(
-      {{"log_probability", record.log_probability}, {"perplexity", std::exp(-mean)}, {"tokens", std::move(tokens)}});
-}
-
-Json source_json(const Hosted& model, const std::string& text) {
-  Json tokens = Json::array();
-  for (const RecordToken& token : model.translator().record(text, Hypothesis{}).source) {
-    tokens.push_back(token_json(token));
-  }
-  return {{"text", text}, {"tokens", std::move(tokens)}};
-}
-
-Json step_json(int64_t place, const RecordedStep& step, bool attention) {
-  Json json = token_json(step.token);
-  json["step"] = place;
-  json["log_probability"] = step.step.log_probability;
-  json["alternatives"] = alternatives_json(step.step.alternatives);
-  if (!attention) return json;
-  Json rows = Json::object();
-  for (const RecordedAttention& a : step.attentions) {
-    Json& list = rows[a.kind] = Json::array();
-    for (int64_t i = 0; i < a.layers * a.heads; ++i) {
-      Json row = Json::array();
-      for (int64_t s = 0; s < a.columns; ++s) {
-        const float weight = a.weights[static_cast<size_t>(i * a.columns + s)];
-        row.push_back(std::isnan(weight) ? Json() : Json(weight));
-      }
-      list.push_back(std::move(row));
-    }
-  }
-  json["attention"] = std::move(rows);
-  return json;
 }
 
 }  // namespace fovea::app

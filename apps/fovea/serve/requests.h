@@ -1,4 +1,4 @@
-// JSON into jobs, and what came of them into JSON.
+// Reads requests: JSON into jobs. answers.h writes their results.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,20 @@ struct Limits {
   static constexpr int64_t kMostBeam = 64, kMostAlternatives = 100, kMostLength = 4096, kMostTexts = 1024;
 };
 
+// How attention records are written: with every digit, or in a byte for each weight (docs/record.md).
+enum class Attention { kNone, kWhole, kCompact };
+
 // The members of a JSON object. What was not asked for when it is finished is an error.
 class Members {
  public:
   explicit Members(const std::string& body);
+  explicit Members(Json json);
 
   // Null counts as absent.
   const Json* find(std::string_view name);
   std::string text(std::string_view name, std::string_view otherwise = {});
   bool flag(std::string_view name);
+  Attention attention(Attention otherwise);
   int64_t count(std::string_view name, int64_t otherwise, int64_t most);
   // One text or a list of them; ApiError when absent.
   std::vector<std::string> texts(std::string_view name, bool* is_list = nullptr);
@@ -40,7 +45,8 @@ class Members {
 
 // One of the settings of a translation, a look or a score that are no setting of the search.
 struct Wanted {
-  bool attention = false, stream = false, is_list = false;
+  Attention attention = Attention::kNone;
+  bool stream = false, is_list = false;
 };
 
 // POST /v1/translate; with `look`, /v1/attention.
@@ -48,14 +54,6 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
                                    const Limits& limits, Wanted& wanted);
 std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool keep_weights);
 // Of plain texts, with everything else as by default.
-std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const Hosted& model, const SearchOptions& search,
-                               const Limits& limits);
-
-std::string translation_json(const Hosted& model, const Job& job, size_t i, bool attention);
-std::string translations_json(const Hosted& model, const Job& job, bool attention, double milliseconds);
-std::string record_json(const Hosted& model, const Job& job);
-std::string score_json(const Hosted& model, const Job& job);
-Json source_json(const Hosted& model, const std::string& text);
-Json step_json(int64_t place, const RecordedStep& step, bool attention);
+std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const SearchOptions& search, const Limits& limits);
 
 }  // namespace fovea::app

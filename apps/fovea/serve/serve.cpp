@@ -17,9 +17,10 @@ namespace fovea::app {
 namespace {
 
 struct ServeFlags {
-  std::vector<std::string> models;
+  std::vector<std::string> models, hosts;
   HttpOptions http;
   ApiOptions api;
+  std::string api_key, api_keys;
   TranslatorOptions translator;
   int64_t max_queue = 256;
   double batch_wait_ms = 1;
@@ -27,21 +28,23 @@ struct ServeFlags {
   std::string log = "text";
 };
 
-// Stops the server at the first SIGINT or SIGTERM; at the second, the program.
+// Calls `stop` at the first SIGINT or SIGTERM and ends the program at the second; calls `reload` at each SIGHUP.
 class Signals {
  public:
-  explicit Signals(std::function<void()> stop) {
+  Signals(std::function<void()> stop, std::function<void()> reload) {
     sigemptyset(&set_);
-    sigaddset(&set_, SIGINT);
-    sigaddset(&set_, SIGTERM);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, number);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);  // before other threads begin: they inherit it
-    thread_ = std::thread([this, stop = std::move(stop)] {
-      int signal = 0;
-      sigwait(&set_, &signal);
-      if (ended_) return;
-      stop();
-      sigwait(&set_, &signal);
-      if (!ended_) _exit(kInterrupted);
+    thread_ = std::thread([this, stop = std::move(stop), reload = std::move(reload)] {
+      for (int stops = 0, signal = 0; sigwait(&set_, &signal) == 0 && !ended_;) {
+        if (signal == SIGHUP) {
+          reload();
+        } else if (++stops == 1) {
+          stop();
+        } else {
+          _exit(kInterrupted);
+        }
+      }
     });
   }
   ~Signals() {
@@ -58,90 +61,164 @@ class Signals {
   std::atomic<bool> ended_ = false;
 };
 
+bool is_loopback(const std::string& host) {
+  return host.starts_with("127.") || host == "::1" || host == "localhost";
+}
+
+// A page of another site could reach a server on the user's own machine by a name that its owner has pointed there.
+std::vector<std::string> allowed_hosts(const ServeFlags& flags) {
+  std::vector<std::string> names = flags.hosts;
+  const std::string& host = flags.http.host;
+  const bool bracketed = host.find(':') != std::string::npos;
+  if (is_loopback(host) || !names.empty()) {
+    names.insert(names.end(), {"localhost", "127.0.0.1", "[::1]", bracketed ? "[" + host + "]" : host});
+  }
+  return names;
+}
+
+Keys keys_of(const ServeFlags& flags) {
+  Keys keys;
+  if (!flags.api_key.empty()) keys.add("key", flags.api_key);
+  if (!flags.api_keys.empty()) keys.read(flags.api_keys);
+  return keys;
+}
+
 int serve(ServeFlags flags) {
   if (flags.models.empty()) flags.models = shipped_models();
-  check(!flags.models.empty(), "serve: expected --model, for no shipped model is found");
+  check(!flags.models.empty(), "serve: expected --model, because no shipped model is found");
   for (std::string& model : flags.models) model = find_model(model);
+  flags.api.keys = keys_of(flags);
+  flags.api.hosts = allowed_hosts(flags);
+  flags.api.clients.max_client_cost = 2 * flags.api.clients.max_cost;
   const Log log(flags.log);
   Metrics metrics;
-  std::vector<Served> models;
-  Api api(models, flags.api, metrics);
+  Api api(flags.api, metrics);
   HttpServer server(api, flags.http, metrics, log);
-  const Signals signals([&] {
-    log.event("stopping: finishing what was accepted");
-    server.stop();
-  });
-
   Cores cores(flags.threads > 0 ? flags.threads : thread_count());
   const std::vector<std::string> names = names_of(flags.models);
+  const auto load = [&] {
+    Models models;
+    for (size_t i = 0; i < names.size(); ++i) {
+      auto served = std::make_shared<Served>();
+      served->model = std::make_unique<Hosted>(names[i], flags.models[i], flags.translator);
+      const WorkerOptions options{
+          .max_queue = flags.max_queue,
+          .batch_tokens = flags.translator.batch_tokens,
+          .batch_wait = std::chrono::microseconds(static_cast<int64_t>(flags.batch_wait_ms * 1000))};
+      served->worker = std::make_unique<Worker>(names[i], served->model->translator(), options, cores, metrics,
+                                                [&](int64_t taken) { return server.active() > taken; });
+      models.push_back(std::move(served));
+    }
+    api.set_models(std::move(models));
+  };
+  const auto stop = [&] {
+    log.event("stopping: finishing the requests under way");
+    server.stop();
+  };
+  const auto reload = [&] {
+    try {
+      load();
+      log.event(fmt::format("reloaded {}", fmt::join(names, ", ")));
+    } catch (const std::exception& error) {
+      log.event(fmt::format("cannot reload, the models stay as they are: {}", error.what()));
+    }
+  };
+  const Signals signals(stop, reload);
+
+  load();
   for (size_t i = 0; i < names.size(); ++i) {
-    Served& served = models.emplace_back();
-    served.model = std::make_unique<Hosted>(names[i], flags.models[i], flags.translator);
-    const WorkerOptions options{
-        .max_queue = flags.max_queue,
-        .batch_tokens = flags.translator.batch_tokens,
-        .batch_wait = std::chrono::microseconds(static_cast<int64_t>(flags.batch_wait_ms * 1000))};
-    served.worker = std::make_unique<Worker>(names[i], served.model->translator(), options, cores, metrics,
-                                             [&](int64_t taken) { return server.connections() > taken; });
     metrics.add_gauge("fovea_queue_requests", "Requests that wait.", fmt::format("model=\"{}\"", names[i]),
-                      [worker = served.worker.get()] { return worker->queued(); });
+                      [&api, i] { return api.models()[i]->worker->queued(); });
   }
   metrics.add_gauge("fovea_connections", "Connections that are open.", "", [&] { return server.connections(); });
 
-  const int port = server.bind();
-  const bool v6 = flags.http.host.find(':') != std::string::npos;
-  fmt::print("serving {} on http://{}{}{}:{}\n", fmt::join(names, ", "), v6 ? "[" : "", flags.http.host, v6 ? "]" : "",
-             port);
+  const std::string url = server.bind();
+  fmt::print("serving {} on {}\n", fmt::join(names, ", "), url);
   std::fflush(stdout);
   server.run();
-  for (Served& served : models) served.worker->stop();
+  for (const auto& served : api.models()) served->worker->stop();
   log.event("stopped");
   return kDone;
+}
+
+// Each flag may be set by an environment variable: --max-queue by FOVEA_MAX_QUEUE.
+void add_environment(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    const std::vector<std::string>& names = option->get_lnames();
+    if (names.empty() || names.front() == "help") continue;
+    std::string variable = "FOVEA_" + names.front();
+    for (char& c : variable) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    option->envname(variable);
+  }
 }
 
 }  // namespace
 
 void add_serve(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("serve", "Serve models over HTTP: a page to look at them, and an API.");
+  CLI::App* command = app.add_subcommand("serve", "Serve models over HTTP: an API, and a page that shows attention.");
   const auto flags = std::make_shared<ServeFlags>();
+  flags->api.clients.max_cost = 200'000;
   command
       ->add_option("-m,--model", flags->models,
-                   "A model folder or a shipped model's name; several may be given. Without: all that are shipped.")
+                   "A model folder or the name of a shipped model; several may be given. Default: all shipped models.")
       ->type_name("DIR");
-  command->add_option("--host", flags->http.host, "The address to listen on; 0.0.0.0 for all.")->capture_default_str();
-  command->add_option("--port", flags->http.port, "0 for any that is free.")
+  command
+      ->add_option("--host", flags->http.host,
+                   "The address to listen on; 0.0.0.0 for all interfaces, unix:PATH for a Unix socket.")
+      ->capture_default_str();
+  command->add_option("--port", flags->http.port, "The port to listen on; 0 for any free one.")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  command->add_option("--api-key", flags->api.api_key, "What requests must bring along: Authorization: Bearer KEY.")
-      ->type_name("KEY");
-  command->add_option("--cors", flags->api.cors, "The origin whose pages may use the API; * for any.")
-      ->type_name("ORIGIN");
-  command->add_option("--log", flags->log, "A line for each request, on standard error.")
+  command->add_option("--log", flags->log, "Log each request to standard error in this format.")
       ->check(CLI::IsMember({"text", "json", "off"}))
       ->capture_default_str();
-  const auto limit = [&](const std::string& name, int64_t& value, const std::string& help) {
-    command->add_option(name, value, help)->check(at_least(1))->capture_default_str()->group("Limits");
+  const auto access = [&](const std::string& name, auto& value, const std::string& help, const std::string& type) {
+    command->add_option(name, value, help)->type_name(type)->group("Access");
   };
-  limit("--max-queue", flags->max_queue, "Requests of a model that wait; more are told to come back (503).");
-  limit("--max-body", flags->http.max_body, "Bytes of a request (413).");
-  limit("--max-text", flags->api.limits.max_text, "Characters of a request's texts (413).");
-  limit("--max-connections", flags->http.max_connections, "Clients served at the same time; others wait.");
-  command->add_option("--timeout", flags->api.timeout, "Seconds that a request or its answer may take (408).")
-      ->check(at_least(0.001))
-      ->capture_default_str()
-      ->group("Limits");
-  command->add_option("--batch-wait-ms", flags->batch_wait_ms, "How long a request waits for others to go with.")
+  access("--api-key", flags->api_key, "Require this key of each request: Authorization: Bearer KEY.", "KEY");
+  access("--api-keys", flags->api_keys, "Require one of the keys in this file; each line has a name and a key.", "FILE");
+  access("--cors", flags->api.cors, "Let pages of this origin use the API; * for any.", "ORIGIN");
+  access("--allow-host", flags->hosts,
+         "Accept requests addressed to this host name. A server on a loopback address otherwise accepts its own names "
+         "only.",
+         "NAME");
+  command
+      ->add_flag("--behind-proxy", flags->http.behind_proxy,
+                 "Take the client's address from X-Forwarded-For, as a reverse proxy sets it.")
+      ->group("Access");
+  const auto limit = [&](const std::string& name, int64_t& value, double least, const std::string& help) {
+    command->add_option(name, value, help)->check(at_least(least))->capture_default_str()->group("Limits");
+  };
+  limit("--max-queue", flags->max_queue, 1, "Requests that may wait for a model; more are refused (503).");
+  limit("--max-body", flags->http.max_body, 1, "Bytes of a request's body (413).");
+  limit("--max-text", flags->api.limits.max_text, 1, "Characters of a request's texts (413).");
+  limit("--max-cost", flags->api.clients.max_cost, 1,
+        "Target tokens times beam that a request may take (413); a client's requests under way may take twice as many "
+        "(429).");
+  limit("--rate-limit", flags->api.clients.requests_per_minute, 0,
+        "Requests a minute of one API key or address (429); 0 for any number.");
+  limit("--max-connections", flags->http.max_connections, 1,
+        "Open connections; at the limit, idle ones are closed for new ones.");
+  limit("--max-connections-per-address", flags->http.max_per_address, 1, "Open connections of one address.");
+  const auto time = [&](const std::string& name, double& value, double least, const std::string& help) {
+    command->add_option(name, value, help)->check(at_least(least))->capture_default_str()->group("Limits");
+  };
+  time("--timeout", flags->api.timeout, 0.001, "Seconds for a request to arrive, and for its answer (408).");
+  time("--grace", flags->http.grace, 0, "Seconds for requests under way to finish when the server is stopped.");
+  command->add_option("--batch-wait-ms", flags->batch_wait_ms, "Milliseconds to wait for requests to share a batch with.")
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str()
       ->group("Running");
-  command->add_option("--threads", flags->threads, "To compute with, of all models together; 0 for all cores.")
+  command->add_option("--threads", flags->threads, "Threads that all models share; 0 for one a core.")
       ->check(at_least(0))
       ->group("Running");
   add_flags(*command, flags->translator, "Running");
-  add_flags(*command, flags->api.search, "Search, where a request does not say");
+  add_flags(*command, flags->api.search, "Decoding defaults, for what a request leaves out");
+  add_environment(*command);
   command->footer(
       "  fovea serve -m runs/dates\n"
       "  curl localhost:8080/v1/translate -d '{\"text\": \"the 3rd of may 1986\"}'\n"
+      "SIGHUP reloads the models; SIGTERM stops the server once the requests under way are answered.\n"
       "docs/serving.md describes the API; GET /openapi.json has it for programs.");
   command->callback([flags, &run] {
     flags->http.timeout = flags->api.timeout;

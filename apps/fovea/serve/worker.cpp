@@ -2,19 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/threads.h"
+#include "decode/options.h"
 
 namespace fovea::app {
 
 namespace {
 
+constexpr int kMostThreads = 4;               // of a model; more would split the queue into batches that are too small
+constexpr int64_t kWorthSharing = 4'000'000;  // multiplications of a step; with fewer, cores would wait for one another
+// A wider beam takes fewer sentences, so that a step stays short and a cancelled job ends soon.
+constexpr int64_t kUsualBeam = 5;
+
+bool together(const Job& a, const Job& b) { return !a.alone && !b.alone && a.group == b.group; }
+
+// What a source adds to a batch, in source tokens at the usual beam.
+int64_t load_of(const Job& job, size_t i) {
+  const int64_t beams = job.targets.empty() ? beams_of(job.search) : 1;
+  return job.source_tokens[i] * std::max(beams, kUsualBeam) / kUsualBeam;
+}
+
+}  // namespace
+
 // Tells each job of a batch about its own sentences.
-class BatchWatcher : public SearchWatcher {
+class Worker::Watcher : public SearchWatcher {
  public:
-  explicit BatchWatcher(const std::vector<std::shared_ptr<Job>>& batch) {
-    for (const auto& job : batch) {
-      job->trees.resize(job->wants_tree ? job->sources.size() : 0);
-      for (size_t i = 0; i < job->sources.size(); ++i) places_.push_back({job.get(), i});
+  explicit Watcher(const Batch& batch) {
+    for (const Piece& piece : batch) {
+      for (size_t i = piece.begin; i < piece.end; ++i) places_.push_back({piece.job.get(), i});
     }
   }
   bool goes_on(int64_t sentence) override { return at(sentence).job->is_wanted(); }
@@ -32,13 +49,6 @@ class BatchWatcher : public SearchWatcher {
 
   std::vector<Place> places_;
 };
-
-constexpr int kMostThreads = 4;               // of a model: more would cut what waits into batches that are too small
-constexpr int64_t kWorthSharing = 4'000'000;  // products of a step; of fewer, cores would wait for one another
-
-bool together(const Job& a, const Job& b) { return !a.alone && !b.alone && a.group == b.group; }
-
-}  // namespace
 
 int Cores::take(bool more_wait) {
   std::unique_lock lock(mutex_);
@@ -68,16 +78,22 @@ Worker::Worker(std::string name, const Translator& translator, const WorkerOptio
 
 void Worker::submit(std::shared_ptr<Job> job) {
   job->set_group();
+  job->queued = Clock::now();
+  if (job->targets.empty()) job->translations.resize(job->size());
+  if (!job->targets.empty()) job->scores.resize(job->size());
+  if (job->wants_tree) job->trees.resize(job->size());
   const std::lock_guard lock(mutex_);
   if (stopping_) throw overloaded("The server is stopping.");
   if (std::ssize(queue_) >= options_.max_queue) {
-    throw overloaded(fmt::format("{} requests are waiting already; try again in a moment.", queue_.size()));
+    throw overloaded(fmt::format("{} requests are already waiting for this model; try again in a moment.",
+                                 queue_.size()));
   }
+  for (size_t i = 0; i < job->size(); ++i) queued_load_ += load_of(*job, i);
   queue_.push_back(std::move(job));
   wake_one();
 }
 
-// Whom it concerns that something waits: the thread that is choosing, or one that has nothing to do.
+// Wakes the thread that is choosing, or one that is idle.
 void Worker::wake_one() {
   if (taking_) {
     more_.notify_one();
@@ -89,6 +105,16 @@ void Worker::wake_one() {
 int64_t Worker::queued() const {
   const std::lock_guard lock(mutex_);
   return std::ssize(queue_);
+}
+
+double Worker::longest_wait() const {
+  const std::lock_guard lock(mutex_);
+  double longest = 0;
+  for (const auto& job : queue_) {
+    if (job->taken > 0) continue;
+    longest = std::max(longest, std::chrono::duration<double>(Clock::now() - job->queued).count());
+  }
+  return longest;
 }
 
 void Worker::stop() {
@@ -109,118 +135,138 @@ void Worker::run() {
     changed_.wait(lock, [&] { return !taking_ && (stopping_ || !queue_.empty()); });
     if (queue_.empty()) return;
     taking_ = true;
-    const Batch batch = take(lock);
+    Batch batch = take(lock);
     taking_ = false;
     --idle_;
-    if (stopping_) changed_.notify_all();  // who waited for its turn
+    if (stopping_) changed_.notify_all();  // threads that wait for their turn
     if (!queue_.empty()) wake_one();
     lock.unlock();
     if (!batch.empty()) decode(batch);
+    batch.clear();  // jobs end without the lock
     lock.lock();
   }
 }
 
-// The first that is still wanted, and what goes together with it, with a part left for each thread that has nothing to
-// do. Where more may come, it waits for that a little.
+// Takes the first job that is still wanted and sentences that may be decoded with it, leaving a share of the queue to
+// each idle thread. Waits a little where more requests are to be expected.
 Worker::Batch Worker::take(std::unique_lock<std::mutex>& lock) {
   Batch batch;
-  int64_t tokens = 0;
+  int64_t load = 0;
   const auto until = Clock::now() + options_.batch_wait;
   for (;;) {
-    const int64_t waiting = std::ssize(batch) + std::ssize(queue_);
-    gather(batch, tokens, (waiting + idle_ - 1) / idle_);
-    const bool full = tokens >= options_.batch_tokens;
-    if (batch.empty() || full || stopping_ || batch.front()->alone || !expects_more_(std::ssize(batch))) return batch;
+    gather(batch, load, std::min(options_.batch_tokens, (load + queued_load_ + idle_ - 1) / idle_));
+    const bool full = load >= options_.batch_tokens;
+    if (batch.empty() || full || stopping_ || batch.front().job->alone || !expects_more_(std::ssize(batch))) {
+      return batch;
+    }
     const size_t before = queue_.size();
     if (!more_.wait_until(lock, until, [&] { return stopping_ || queue_.size() > before; })) return batch;
   }
 }
 
-void Worker::gather(Batch& batch, int64_t& tokens, int64_t most) {
-  for (auto at = queue_.begin(); at != queue_.end();) {
-    Job& job = **at;
-    if (!job.is_wanted()) {
-      metrics_.add_cancelled(name_);
-      job.dropped = true;
-      job.finish();
-    } else if (!batch.empty() && (std::ssize(batch) >= most || tokens + job.tokens > options_.batch_tokens ||
-                                  !together(*batch.front(), job))) {
-      ++at;
+// Adds sentences to a batch until its load is `most`. A job with sentences left goes to the end of the queue.
+void Worker::gather(Batch& batch, int64_t& load, int64_t most) {
+  std::deque<std::shared_ptr<Job>> passed, unfinished;
+  for (; !queue_.empty() && (batch.empty() || load < most); queue_.pop_front()) {
+    std::shared_ptr<Job>& job = queue_.front();
+    if (!job->is_wanted()) {
+      if (!job->dropped.exchange(true)) metrics_.add_cancelled(name_);
+      for (size_t i = job->taken; i < job->size(); ++i) queued_load_ -= load_of(*job, i);
+      job->finish(job->size() - job->taken);
       continue;
-    } else {
-      tokens += job.tokens;
-      batch.push_back(*at);
     }
-    at = queue_.erase(at);
+    if (!batch.empty() && !together(*batch.front().job, *job)) {
+      passed.push_back(std::move(job));
+      continue;
+    }
+    const size_t begin = job->taken;
+    for (size_t& i = job->taken; i < job->size(); ++i) {
+      const int64_t more = load_of(*job, i);
+      if (!job->alone && load > 0 && load + more > most) break;
+      load += more;
+      queued_load_ -= more;
+    }
+    if (job->taken == begin) break;  // it is the first of the next batch
+    batch.push_back({job, begin, job->taken});
+    if (job->taken < job->size()) {
+      unfinished.push_back(std::move(job));
+      queue_.pop_front();
+      break;
+    }
   }
+  queue_.insert(queue_.begin(), passed.begin(), passed.end());
+  queue_.insert(queue_.end(), unfinished.begin(), unfinished.end());
 }
 
 void Worker::decode(const Batch& batch) {
   int64_t sentences = 0;
-  for (const auto& job : batch) sentences += std::ssize(job->sources);
-  for (const auto& job : batch) job->together = sentences;
+  for (const Piece& piece : batch) sentences += static_cast<int64_t>(piece.size());
+  for (const Piece& piece : batch) piece.job->together = std::max<int64_t>(piece.job->together, sentences);
   const int threads = cores_.take(queued() > 0);
-  const bool small = translator_.model().parameters->count() * sentences * batch.front()->search.beam < kWorthSharing;
+  const bool small =
+      translator_.model().parameters->count() * sentences * batch.front().job->search.beam < kWorthSharing;
   set_thread_count(small ? 1 : threads);
   const auto begin = Clock::now();
   try {
-    if (batch.front()->targets.empty()) {
+    if (batch.front().job->targets.empty()) {
       translate(batch);
     } else {
       score(batch);
     }
   } catch (...) {
-    for (const auto& job : batch) job->error = std::current_exception();
+    for (const Piece& piece : batch) piece.job->fail(std::current_exception());
   }
   cores_.give_back();
   metrics_.add_batch(name_, sentences, std::ssize(batch), std::chrono::duration<double>(Clock::now() - begin).count());
-  for (const auto& job : batch) {
-    int64_t written = 0;
-    for (const Translation& t : job->translations) {
-      for (const Translation::Candidate& c : t.candidates) written += std::ssize(c.hypothesis.log_probs);
+  for (const Piece& piece : batch) {
+    Job& job = *piece.job;
+    int64_t read = 0, written = 0;
+    for (size_t i = piece.begin; i < piece.end; ++i) {
+      read += job.source_tokens[i];
+      if (!job.targets.empty()) continue;
+      for (const auto& c : job.translations[i].candidates) written += std::ssize(c.hypothesis.log_probs);
     }
-    metrics_.add_tokens(name_, job->tokens, written);
-    job->dropped = !job->is_wanted();
-    if (job->dropped) metrics_.add_cancelled(name_);
-    job->finish();
+    metrics_.add_tokens(name_, read, written);
+    if (!job.is_wanted() && !job.dropped.exchange(true)) metrics_.add_cancelled(name_);
+    job.finish(piece.size());
   }
 }
 
 void Worker::translate(const Batch& batch) {
   std::vector<std::string> lines;
-  SearchOptions search = batch.front()->search;
+  SearchOptions search = batch.front().job->search;
   search.begins.clear();
   bool forced = false;
-  for (const auto& job : batch) {
-    lines.insert(lines.end(), job->sources.begin(), job->sources.end());
-    forced = forced || !job->search.begins.empty();
-    search.begins.insert(search.begins.end(), job->search.begins.begin(), job->search.begins.end());
-    search.begins.resize(lines.size());
+  for (const auto& [job, begin, end] : batch) {
+    const std::vector<ForcedBegin>& begins = job->search.begins;
+    for (size_t i = begin; i < end; ++i) {
+      lines.push_back(job->sources[i]);
+      search.begins.push_back(begins.empty() ? ForcedBegin() : begins[i]);
+    }
+    forced = forced || !begins.empty();
   }
   if (!forced) search.begins.clear();
-  BatchWatcher watcher(batch);
+  Watcher watcher(batch);
   search.watcher = &watcher;
   std::vector<Translation> translations = translator_.translate(lines, search);
   auto next = translations.begin();
-  for (const auto& job : batch) {
-    const auto end = next + std::ssize(job->sources);
-    job->translations.assign(std::make_move_iterator(next), std::make_move_iterator(end));
-    next = end;
+  for (const Piece& piece : batch) {
+    for (size_t i = piece.begin; i < piece.end; ++i) piece.job->translations[i] = std::move(*next++);
   }
 }
 
 void Worker::score(const Batch& batch) {
   std::vector<std::string> sources, targets;
-  for (const auto& job : batch) {
-    sources.insert(sources.end(), job->sources.begin(), job->sources.end());
-    targets.insert(targets.end(), job->targets.begin(), job->targets.end());
+  for (const auto& [job, begin, end] : batch) {
+    for (size_t i = begin; i < end; ++i) {
+      sources.push_back(job->sources[i]);
+      targets.push_back(job->targets[i]);
+    }
   }
-  std::vector<Hypothesis> scores = translator_.score(sources, targets, batch.front()->score);
+  std::vector<Hypothesis> scores = translator_.score(sources, targets, batch.front().job->score);
   auto next = scores.begin();
-  for (const auto& job : batch) {
-    const auto end = next + std::ssize(job->sources);
-    job->scores.assign(std::make_move_iterator(next), std::make_move_iterator(end));
-    next = end;
+  for (const Piece& piece : batch) {
+    for (size_t i = piece.begin; i < piece.end; ++i) piece.job->scores[i] = std::move(*next++);
   }
 }
 

@@ -1,9 +1,10 @@
-// A few threads for each model: one takes what is queued and goes together, up to a budget of tokens, and decodes it as
-// one batch; meanwhile another takes what has come since. So cores share no batch as long as there are several, and a
-// long request keeps no short one waiting. The queue is bounded; what is accepted is finished, also when the server
-// stops.
+// The threads that run one model. A thread takes sentences of the queued jobs that may share a batch, up to a budget,
+// and decodes them; meanwhile another thread takes the next ones. Jobs take turns: a job that does not fit into one
+// batch goes to the end of the queue with its remaining sentences. The queue is bounded, and a job that was accepted is
+// finished, also when the server stops.
 #pragma once
 
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -16,17 +17,17 @@
 namespace fovea::app {
 
 struct WorkerOptions {
-  int64_t max_queue = 256;      // requests that wait
-  int64_t batch_tokens = 2048;  // of sources that are decoded together
+  int64_t max_queue = 256;      // jobs that wait
+  int64_t batch_tokens = 2048;  // source tokens that are decoded together, with a beam of kUsualBeam or less
   std::chrono::microseconds batch_wait{2000};
 };
 
-// The cores that all models compute with: so many batches are decoded at the same time, each with its part of them.
+// The CPU cores that all models share: as many batches are decoded at the same time, each on its share of the cores.
 class Cores {
  public:
   explicit Cores(int count) : count_(count) {}
   int count() const { return count_; }
-  // Waits until there is one; how many threads the batch may use, where more batches wait for cores or none does.
+  // Waits for a free core; returns how many threads the batch may use, given whether more batches wait for cores.
   int take(bool more_wait);
   void give_back();
 
@@ -38,25 +39,33 @@ class Cores {
 
 class Worker {
  public:
-  // `expects_more`: whether other clients are there whose requests are worth waiting for, so many being in hand.
+  // `expects_more`: whether other clients are active whose requests are worth waiting for, given how many are in hand.
   Worker(std::string name, const Translator& translator, const WorkerOptions& options, Cores& cores, Metrics& metrics,
          std::function<bool(int64_t)> expects_more);
   ~Worker() { stop(); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // ApiError when the queue is full.
-  void submit(std::shared_ptr<Job> job);
+  void submit(std::shared_ptr<Job> job);  // ApiError when the queue is full
   int64_t queued() const;
-  void stop();  // when all that was accepted is done
+  bool is_full() const { return queued() >= options_.max_queue; }
+  double longest_wait() const;  // seconds that the first queued job has waited without being taken up
+  void stop();                  // returns when all accepted jobs are done
 
  private:
-  using Batch = std::vector<std::shared_ptr<Job>>;
+  // Consecutive sentences of a job.
+  struct Piece {
+    std::shared_ptr<Job> job;
+    size_t begin, end;
+    size_t size() const { return end - begin; }
+  };
+  using Batch = std::vector<Piece>;
+  class Watcher;
 
   void run();
   void wake_one();
   Batch take(std::unique_lock<std::mutex>& lock);
-  void gather(Batch& batch, int64_t& tokens, int64_t most);
+  void gather(Batch& batch, int64_t& load, int64_t most);
   void decode(const Batch& batch);
   void translate(const Batch& batch);
   void score(const Batch& batch);
@@ -70,8 +79,9 @@ class Worker {
   mutable std::mutex mutex_;
   std::condition_variable changed_, more_;
   std::deque<std::shared_ptr<Job>> queue_;
+  int64_t queued_load_ = 0;  // of all queued sentences that no batch has taken
   int64_t idle_ = 0;     // threads without a batch
-  bool taking_ = false;  // one of them is choosing: the others wait for their turn
+  bool taking_ = false;  // one of them is choosing; the others wait for their turn
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -1,0 +1,27 @@
+// Writes what jobs came to as JSON, and bounds how large that becomes.
+#pragma once
+
+#include <string>
+
+#include "fovea/serve/hosted.h"
+#include "fovea/serve/job.h"
+#include "fovea/serve/json.h"
+#include "fovea/serve/requests.h"
+
+namespace fovea::app {
+
+constexpr int64_t kMostAnswerBytes = 48'000'000;
+
+// Refuses, before anything is decoded, texts whose encoder self-attention alone is too large for an answer.
+void check_encoder_weights(const Job& job, const Hosted& model, Attention attention);
+
+// Too large an answer is an ApiError (413) that names the numbers.
+std::string translations_json(const Hosted& model, const Job& job, Attention attention, double milliseconds);
+std::string record_json(const Hosted& model, const Job& job, Attention attention);
+std::string score_json(const Hosted& model, const Job& job);
+
+// Events of a stream.
+Json source_json(const Hosted& model, const std::string& text);
+Json step_json(int64_t place, const RecordedStep& step, Attention attention);
+
+}  // namespace fovea::app

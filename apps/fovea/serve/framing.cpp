@@ -1,0 +1,132 @@
+#include "fovea/serve/framing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/verb.hpp>
+
+namespace fovea::app {
+
+namespace {
+
+namespace http = boost::beast::http;
+
+constexpr size_t kMostFields = 100;  // of a form
+
+std::string text_of(boost::beast::string_view view) { return {view.data(), view.size()}; }
+
+bool equals(boost::beast::string_view a, const char* b) { return boost::beast::iequals(a, b); }
+
+std::string decoded(std::string_view text, bool plus_is_blank) {
+  const auto digit = [](char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  };
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%') {
+      const int high = i + 2 < text.size() ? digit(text[i + 1]) : -1, low = high >= 0 ? digit(text[i + 2]) : -1;
+      if (low < 0) throw bad_request("Expected two hexadecimal digits after each %.");
+      out += static_cast<char>(high * 16 + low);
+      i += 2;
+    } else {
+      out += plus_is_blank && text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return out;
+}
+
+// The value of name="value" or name=value in a header's parameters.
+std::string parameter(std::string_view header, std::string_view name) {
+  for (size_t at = 0; (at = header.find(name, at)) != std::string_view::npos; at += name.size()) {
+    const bool begins = at > 0 && (header[at - 1] == ' ' || header[at - 1] == ';');
+    size_t value = at + name.size();
+    if (!begins || value >= header.size() || header[value] != '=') continue;
+    const bool quoted = ++value < header.size() && header[value] == '"';
+    if (quoted) ++value;
+    return std::string(header.substr(value, header.find_first_of(quoted ? "\"" : "; ", value) - value));
+  }
+  return "";
+}
+
+}  // namespace
+
+void check_framing(const RequestHead& head) {
+  if (head.version() == 11 && head.count(http::field::host) != 1) {
+    throw bad_request(fmt::format("Expected one Host header, got {}.", head.count(http::field::host)));
+  }
+  const size_t lengths = head.count(http::field::content_length), codings = head.count(http::field::transfer_encoding);
+  if (lengths > 1) throw bad_request("Expected one Content-Length header.");
+  if (lengths + codings > 1) throw bad_request("Expected Content-Length or Transfer-Encoding, and that once.");
+  if (lengths == 1) {
+    const auto length = head[http::field::content_length];
+    const bool digits = std::all_of(length.begin(), length.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (length.empty() || !digits) throw bad_request("Content-Length: expected a number.");
+  }
+  if (codings == 1) {
+    if (head.version() < 11) throw bad_request("Transfer-Encoding: expected HTTP/1.1.");
+    if (!equals(head[http::field::transfer_encoding], "chunked")) {
+      throw bad_request("Transfer-Encoding: expected chunked and no other coding.");
+    }
+  }
+  const bool takes_body = head.method() == http::verb::post || head.method() == http::verb::put ||
+                          head.method() == http::verb::patch;
+  if (takes_body && lengths + codings == 0) throw ApiError(411, code_of(411), "Expected a Content-Length header.");
+  if (head.count(http::field::expect) > 0 && !equals(head[http::field::expect], "100-continue")) {
+    throw ApiError(417, "bad_request", "Expect: only 100-continue is known.");
+  }
+}
+
+std::string path_of(const RequestHead& head, std::string& host) {
+  std::string target = text_of(head.target());
+  if (target.starts_with("http://") || target.starts_with("https://")) {
+    const size_t authority = target.find("://") + 3, path = std::min(target.find('/', authority), target.size());
+    host = target.substr(authority, path - authority);
+    target = path < target.size() ? target.substr(path) : "/";
+  }
+  if (target == "*" && head.method() == http::verb::options) return target;
+  if (!target.starts_with('/')) throw bad_request("Expected a path that begins with /.");
+  return decoded(target.substr(0, target.find_first_of("?#")), false);
+}
+
+std::map<std::string, std::string> url_encoded_form(const std::string& body) {
+  std::map<std::string, std::string> form;
+  for (size_t at = 0; at < body.size();) {
+    const size_t end = std::min(body.find('&', at), body.size());
+    const std::string_view field = std::string_view(body).substr(at, end - at);
+    const size_t equals = std::min(field.find('='), field.size());
+    if (form.size() == kMostFields) throw bad_request(fmt::format("Expected at most {} fields.", kMostFields));
+    if (!field.empty()) {
+      form.emplace(decoded(field.substr(0, equals), true),
+                   equals < field.size() ? decoded(field.substr(equals + 1), true) : std::string());
+    }
+    at = end + 1;
+  }
+  return form;
+}
+
+std::map<std::string, std::string> multipart_form(const std::string& body, const std::string& content_type,
+                                                  std::string& file_name) {
+  const std::string boundary = parameter(content_type, "boundary");
+  if (boundary.empty() || boundary.size() > 70) throw bad_request("multipart/form-data: expected a boundary.");
+  const std::string mark = "--" + boundary, broken = "multipart/form-data: expected parts and a closing boundary.";
+  std::map<std::string, std::string> form;
+  size_t at = body.find(mark);
+  while (at != std::string::npos) {
+    at += mark.size();
+    if (body.compare(at, 2, "--") == 0) return form;
+    if (body.compare(at, 2, "\r\n") != 0 || form.size() == kMostFields) break;
+    const size_t head_end = body.find("\r\n\r\n", at);
+    const size_t end = head_end == std::string::npos ? head_end : body.find("\r\n" + mark, head_end + 2);
+    if (end == std::string::npos) break;
+    const std::string head = body.substr(at, head_end - at), name = parameter(head, "name");
+    if (name == "file") file_name = parameter(head, "filename");
+    const size_t begin = std::min(head_end + 4, end);
+    form.emplace(name, body.substr(begin, end - begin));
+    at = end + 2;
+  }
+  throw bad_request(broken);
+}
+
+}  // namespace fovea::app
