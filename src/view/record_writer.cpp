@@ -88,6 +88,7 @@ std::string attention_json(const RecordedAttention& a, const Form& form) {
     const int64_t first_row = form.shared.rank == 0 ? 0 : a.kind == "encoder-self" ? a.rows : form.shared.rows;
     return text + fmt::format(",\"packed\":\"{}\"}}", pack_weights(a, first_row));
   }
+  if (!a.scores.empty()) text += ",\"scores\":" + nested(a.scores, {a.layers, a.heads, a.rows, a.columns});
   return text + ",\"weights\":" + nested(a.weights, {a.layers, a.heads, a.rows, a.columns}) + "}";
 }
 

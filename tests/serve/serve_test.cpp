@@ -8,9 +8,7 @@
 #include <future>
 #include <thread>
 
-#include "app/app.h"
-#include "base/files.h"
-#include "serve/server.h"
+#include "serve/fixture.h"
 
 namespace fovea {
 namespace {
@@ -18,69 +16,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-// Two small models and a server that all tests may use.
-class Serve : public App {
- protected:
-  static void SetUpTestSuite() {
-    App::SetUpTestSuite();
-    const Outcome trained =
-        fovea_command({"train", recipe(), "--set", "folder=" + transformer(), "--set", "model.architecture=transformer",
-                       "--set", "model.attention.score=scaled-dot", "--set", "model.attention.heads=2", "--set",
-                       "model.self_attention.heads=2"});
-    ASSERT_EQ(trained.status, 0) << trained.err;
-    write_file_atomically(transformer() + "/about.json",
-                          R"({"source_language": "en", "target_language": "de", "examples": ["a b"]})");
-    server = new Server({"-m", model(), transformer(), "--precision", "f32", "--log", "json"});
-    document = new Json(server->get("/openapi.json").json());
-  }
-  static void TearDownTestSuite() {
-    delete document;
-    delete server;
-    App::TearDownTestSuite();
-  }
-  static std::string transformer() { return folder->file("transformer"); }
-
-  static std::string error_code(const Reply& reply) { return reply.json()["error"]["code"]; }
-  // The answer, held against what the document says of it.
-  static Json checked(const std::string& path, const Reply& reply) {
-    EXPECT_EQ(reply.status, 200) << path << ": " << reply.body;
-    const Json& operations = (*document)["paths"].at(path);
-    const Json& answers = (operations.contains("post") ? operations["post"] : operations["get"])["responses"];
-    const Json& schema = answers["200"]["content"]["application/json"]["schema"];
-    const Json json = reply.json();
-    EXPECT_EQ(mismatch(*document, schema, json), "") << path;
-    return json;
-  }
-  static Json ask(const std::string& path, const Json& body) {
-    const Json& operation = (*document)["paths"].at(path)["post"];
-    const Json& schema = operation["requestBody"]["content"]["application/json"]["schema"];
-    EXPECT_EQ(mismatch(*document, schema, body), "") << "the request";
-    return checked(path, server->post(path, body));
-  }
-  // A request that keeps a model busy for seconds.
-  static Json slow_request() {
-    return {{"text", std::vector<std::string>(400, "a b c d")},
-            {"min_length", 4000},
-            {"max_length", 4001},
-            {"max_ratio", 0}};
-  }
-
-  // Sends a request and does not wait for its answer, but until it has left the queue or waits in it.
-  static int begin(const Server& to, const Json& request) {
-    const std::string body = request.dump();
-    const std::string bytes =
-        "POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-    const int socket = to.connect();
-    send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    for (int i = 0; i < 100 && to.metric("fovea_connections") < 2; ++i) usleep(10'000);
-    usleep(300'000);
-    return socket;
-  }
-
-  static inline Server* server = nullptr;
-  static inline Json* document = nullptr;
-};
 
 struct Event {
   std::string name;
@@ -324,13 +259,16 @@ TEST_F(Serve, SpeaksLibreTranslate) {
   }
   EXPECT_EQ(ask("/detect", {{"q", "The dog is here."}})[0]["language"], "en");
   // Of HTML the texts are translated, and the markup stays.
-  const Json html = ask("/translate", {{"q", "<p id=x>a b c</p><script>d</script>"}, {"target", "de"}, {"format", "html"}});
+  const Json html =
+      ask("/translate", {{"q", "<p id=x>a b c</p><script>d</script>"}, {"target", "de"}, {"format", "html"}});
   EXPECT_EQ(html["translatedText"], "<p id=x>" + english + "</p><script>d</script>");
   EXPECT_EQ(html["detectedLanguage"]["language"], "en");
   // A file is uploaded, and its translation fetched.
   const auto upload = [&](const std::string& name, const std::string& text) {
-    const std::string body = "--xx\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nde\r\n--xx\r\nContent-Disposition: "
-                             "form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\n" + text + "\r\n--xx--\r\n";
+    const std::string body =
+        "--xx\r\nContent-Disposition: form-data; name=\"target\"\r\n\r\nde\r\n--xx\r\nContent-Disposition: "
+        "form-data; name=\"file\"; filename=\"" +
+        name + "\"\r\n\r\n" + text + "\r\n--xx--\r\n";
     return server->post("/translate_file", body, {{"Content-Type", "multipart/form-data; boundary=xx"}});
   };
   const std::string url = checked("/translate_file", upload("my text.txt", "a b c\nd"))["translatedFileUrl"];
@@ -407,7 +345,8 @@ TEST_F(Serve, SurvivesBadClients) {
 TEST_F(Serve, SlowClientsAndLongAnswersEnd) {
   const Server quick({"-m", model(), "--timeout", "1", "--max-cost", "100000000"});
   const auto begin = Clock::now();
-  const std::string half = quick.raw("POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"text\"");
+  const std::string half =
+      quick.raw("POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"text\"");
   EXPECT_TRUE(half.starts_with("HTTP/1.1 408")) << half;
   EXPECT_NE(half.find("\"timeout\""), std::string::npos);
   quick.raw("GET /health HT");
@@ -447,6 +386,7 @@ TEST_F(Serve, AFullQueueSaysComeBackAndWhoLeavesIsForgotten) {
     if (status == 503) usleep(20'000);
   }
   EXPECT_EQ(status, 200);
+  for (int i = 0; i < 500 && small.metric("fovea_cancelled_total{model=\"model\"}") < 2; ++i) usleep(20'000);
   EXPECT_EQ(small.metric("fovea_cancelled_total{model=\"model\"}"), 2);
 }
 

@@ -80,14 +80,16 @@ Server::Server(const std::vector<std::string>& arguments) {
     execv(FOVEA_BINARY, pointers.data());
     _exit(127);
   }
-  for (int i = 0; i < 600 && port_ == 0; ++i) {
+  bool began = false;
+  for (int i = 0; i < 600 && !began; ++i) {
     const std::string said = read_file(out);
     const size_t at = said.rfind(':');
-    if (said.ends_with('\n') && at != std::string::npos) port_ = std::stoi(said.substr(at + 1));
+    began = said.ends_with('\n') && at != std::string::npos;
+    if (began && said.find("unix:") == std::string::npos) port_ = std::stoi(said.substr(at + 1));
     if (waitpid(process_, nullptr, WNOHANG) != 0) break;
     usleep(50'000);
   }
-  if (port_ == 0) throw std::runtime_error("the server did not begin: " + log());
+  if (!began) throw std::runtime_error("the server did not begin: " + log());
 }
 
 Server::~Server() {

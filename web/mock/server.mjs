@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { compact, crossMean } from './compact.mjs'
 import { attend, hash, kModels, largeRecord, stepsOf, tokenise, write } from './models.mjs'
 
 const kDist = fileURLToPath(new URL('../dist/', import.meta.url))
@@ -76,7 +77,10 @@ function translateOne(model, text, body) {
   })
   const best = candidates[0]
   const tree = body.tree && body.beam > 1 ? treeOf(best.record, body.beam) : undefined
-  if (!body.attention) for (const c of candidates) delete c.record
+  for (const c of candidates) {
+    if (!body.attention) delete c.record
+    if (body.attention === 'compact') c.record = compact(c.record)
+  }
   return { text: best.text, candidates, cut: false, source_tokens: tokenise(text).tokens.length, ...(tree && { tree }) }
 }
 
@@ -85,15 +89,14 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms))
 async function streamOne(model, body, response) {
   response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
   const send = (event, data) => response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-  const translation = translateOne(model, body.text, { ...body, attention: true })
-  const { record } = translation.candidates[0]
+  const translation = translateOne(model, body.text, body)
+  const record = recordOf(model, body.text, body)
   send('start', { source: record.source, model: model.info.name })
-  const cross = record.attentions.find((a) => a.kind === 'cross').weights.flat()
   for (const [t, step] of record.steps.entries()) {
     await pause(4)
     if (response.destroyed) return
     const { text, begin, end } = record.target.tokens[t]
-    send('token', { step: t, text, begin, end, ...step, ...(body.attention && { attention: { cross: cross.map((head) => head[t]) } }) })
+    send('token', { step: t, text, begin, end, log_probability: step.log_probability, ...(body.attention && { cross_mean: crossMean(record, t) }) })
   }
   send('done', { translations: [translation], model: model.info.name, milliseconds: 4.2 })
   response.end()
@@ -122,7 +125,10 @@ async function respond(request, response) {
   if (body.sample && body.beam > 1) throw new Refusal(400, 'bad_request', 'sample: expected a beam of 1.')
   if (!body.sample && (body.temperature || body.top_k || body.top_p)) throw new Refusal(400, 'bad_request', 'temperature, top_k and top_p are for sampling.')
   const model = modelOf(body.model)
-  if (path === '/v1/attention') return json({ record: recordOf(model, body.text, body) })
+  if (path === '/v1/attention') {
+    const record = recordOf(model, body.text, body)
+    return json({ record: body.attention === 'compact' ? compact(record) : record })
+  }
   if (path !== '/v1/translate') throw new Refusal(404, 'not_found', `There is no ${path}.`)
   if (body.stream) return streamOne(model, body, response)
   return json({ translations: [translateOne(model, body.text, body)], model: model.info.name, milliseconds: 4.2 })

@@ -223,20 +223,22 @@ Reply Api::dispatch(Call& call) {
 // A page of another site must not use a server on the user's own machine: neither by its address, which browsers reveal
 // by the Origin header, nor by a name that its owner has pointed at this machine.
 void Api::check_host_and_origin(const Call& call) const {
-  const std::string name = lower(call.host.substr(0, call.host.starts_with('[') ? call.host.find(']') + 1
-                                                                               : call.host.find(':')));
+  const std::string name =
+      lower(call.host.substr(0, call.host.starts_with('[') ? call.host.find(']') + 1 : call.host.find(':')));
   const bool known = std::find(options_.hosts.begin(), options_.hosts.end(), name) != options_.hosts.end();
   const bool local = is_local_name(name) &&
                      std::find(options_.hosts.begin(), options_.hosts.end(), "localhost") != options_.hosts.end();
-  if (!options_.hosts.empty() && !known && !local) {
-    throw forbidden(fmt::format("Host: {} is not a name of this server; --allow-host {} would make it one.", name,
-                                name.empty() ? "NAME" : name));
+  // Browsers name a host in every request: one without comes from another program.
+  if (!options_.hosts.empty() && !name.empty() && !known && !local) {
+    throw forbidden(fmt::format("Host: {} is not a name of this server; --allow-host {} would make it one.",
+                                brief(name), brief(name)));
   }
   if (call.origin.empty() || call.method == "GET" || call.method == "HEAD" || call.method == "OPTIONS") return;
   const size_t scheme = call.origin.find("://");
   const bool same = scheme != std::string::npos && lower(call.origin.substr(scheme + 3)) == lower(call.host);
   if (same || options_.cors == "*" || options_.cors == call.origin) return;
-  throw forbidden(fmt::format("Pages of {} may not use this server; --cors {} would let them.", call.origin, call.origin));
+  throw forbidden(fmt::format("Pages of {} may not use this server; --cors {} would let them.", brief(call.origin),
+                              brief(call.origin)));
 }
 
 std::string Api::client_of(const Call& call, const Route& route) const {
@@ -245,7 +247,8 @@ std::string Api::client_of(const Call& call, const Route& route) const {
   if (options_.keys.empty() || open) return call.address;
   std::string given;
   if (lower(call.authorization.substr(0, 7)) == "bearer ") {
-    given = call.authorization.substr(std::min(call.authorization.find_first_not_of(' ', 7), call.authorization.size()));
+    given =
+        call.authorization.substr(std::min(call.authorization.find_first_not_of(' ', 7), call.authorization.size()));
   }
   if (given.empty() && route.kind == Route::Kind::kLibre) {
     const auto field = call.form.find("api_key");

@@ -1,4 +1,5 @@
-// The API: its paths and what each does. A handler turns JSON into a job and says how the job's result is written as JSON.
+// The API: its paths and what each does. A handler turns JSON into a job and says how the job's result is written as
+// JSON.
 #pragma once
 
 #include <functional>

@@ -26,7 +26,7 @@ struct Call {
   std::string address;  // of the client; the address that a trusted proxy names
   std::string client;   // the API key's name or the address: set by the API
   bool accepts_gzip = false;
-  bool secure = false;  // a trusted proxy says that the client speaks TLS to it
+  bool secure = false;           // a trusted proxy says that the client speaks TLS to it
   std::function<void()> notify;  // told when a job of this call has changed; may be called on any thread
 };
 

@@ -38,16 +38,18 @@ void Clients::count_request(const std::string& client, Clock::time_point now) {
 
 std::shared_ptr<void> Clients::reserve(const std::string& client, int64_t cost) {
   if (cost > limits_.max_cost) {
-    throw too_large(fmt::format("This request may take {} target tokens (texts × length × beam); expected at most {}. "
-                                "Send fewer or shorter texts, or a smaller beam or max_length.",
-                                cost, limits_.max_cost));
+    throw too_large(
+        fmt::format("This request may take {} target tokens (texts × length × beam); expected at most {}. "
+                    "Send fewer or shorter texts, or a smaller beam or max_length.",
+                    cost, limits_.max_cost));
   }
   const std::lock_guard lock(mutex_);
   int64_t& used = clients_[client].cost;
   if (used + cost > limits_.max_client_cost) {
-    throw too_many(fmt::format("Your requests under way may take {} target tokens, and this one {}; expected at most {} "
-                               "together. Wait for an answer first.",
-                               used, cost, limits_.max_client_cost));
+    throw too_many(
+        fmt::format("Your requests under way may take {} target tokens, and this one {}; expected at most {} "
+                    "together. Wait for an answer first.",
+                    used, cost, limits_.max_client_cost));
   }
   used += cost;
   return {nullptr, [self = shared_from_this(), client, cost](void*) {

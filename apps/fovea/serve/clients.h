@@ -1,5 +1,5 @@
-// What each client may ask for: requests a minute, and decoding work at the same time. A client is an API key's name, or
-// an address.
+// What each client may ask for: requests a minute, and decoding work at the same time. A client is an API key's name,
+// or an address.
 #pragma once
 
 #include <chrono>

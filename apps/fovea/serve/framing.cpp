@@ -21,7 +21,10 @@ bool equals(boost::beast::string_view a, const char* b) { return boost::beast::i
 
 std::string decoded(std::string_view text, bool plus_is_blank) {
   const auto digit = [](char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
   };
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -70,8 +73,8 @@ void check_framing(const RequestHead& head) {
       throw bad_request("Transfer-Encoding: expected chunked and no other coding.");
     }
   }
-  const bool takes_body = head.method() == http::verb::post || head.method() == http::verb::put ||
-                          head.method() == http::verb::patch;
+  const bool takes_body =
+      head.method() == http::verb::post || head.method() == http::verb::put || head.method() == http::verb::patch;
   if (takes_body && lengths + codings == 0) throw ApiError(411, code_of(411), "Expected a Content-Length header.");
   if (head.count(http::field::expect) > 0 && !equals(head[http::field::expect], "100-continue")) {
     throw ApiError(417, "bad_request", "Expect: only 100-continue is known.");

@@ -1,5 +1,6 @@
 // What a request's head must be for its end to be known without doubt. Two programs on a connection that disagree about
-// where a request ends can be made to take one client's bytes for another's request, so whatever is ambiguous is refused.
+// where a request ends can be made to take one client's bytes for another's request, so whatever is ambiguous is
+// refused.
 #pragma once
 
 #include <boost/beast/http/message.hpp>

@@ -35,13 +35,15 @@ char32_t entity(std::string_view name) {
     const std::string_view digits = name.substr(hex ? 2 : 1);
     char32_t value = 0;
     for (const char c : digits) {
-      if (hex ? std::isxdigit(static_cast<unsigned char>(c)) == 0 : std::isdigit(static_cast<unsigned char>(c)) == 0) return 0;
+      if (hex ? std::isxdigit(static_cast<unsigned char>(c)) == 0 : std::isdigit(static_cast<unsigned char>(c)) == 0)
+        return 0;
       value = value * (hex ? 16 : 10) + static_cast<char32_t>(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
       if (value > 0x10FFFF) return 0;
     }
     return value >= 0xD800 && value < 0xE000 ? 0 : value;
   }
-  const auto found = std::find_if(std::begin(kEntities), std::end(kEntities), [&](const auto& e) { return e.first == name; });
+  const auto found =
+      std::find_if(std::begin(kEntities), std::end(kEntities), [&](const auto& e) { return e.first == name; });
   return found == std::end(kEntities) ? 0 : found->second;
 }
 
@@ -49,8 +51,9 @@ char32_t entity(std::string_view name) {
 size_t entity_end(std::string_view text, size_t at) {
   const size_t end = text.substr(0, at + 12).find(';', at);
   if (end == std::string_view::npos || end == at + 1) return 0;
-  const bool name = std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at) + 1, text.begin() + static_cast<std::ptrdiff_t>(end),
-                                [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '#'; });
+  const bool name =
+      std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at) + 1, text.begin() + static_cast<std::ptrdiff_t>(end),
+                  [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '#'; });
   return name ? end + 1 : 0;
 }
 
@@ -117,7 +120,9 @@ size_t markup_end(std::string_view html, size_t at) {
   const size_t end = tag_end(html, at);
   for (const std::string_view name : kNotText) {
     const size_t after = at + 1 + name.size();
-    if (!starts_with(html, at + 1, name) || after >= html.size() || std::isalnum(static_cast<unsigned char>(html[after])) != 0) continue;
+    if (!starts_with(html, at + 1, name) || after >= html.size() ||
+        std::isalnum(static_cast<unsigned char>(html[after])) != 0)
+      continue;
     if (html[end - 2] == '/') return end;
     for (size_t close = html.find("</", end); close != std::string_view::npos; close = html.find("</", close + 2)) {
       if (starts_with(html, close + 2, name)) return tag_end(html, close);

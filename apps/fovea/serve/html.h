@@ -1,5 +1,6 @@
 // The text of an HTML document, and the document with other text in its place. Markup stays as it is, byte for byte;
-// the contents of elements such as script, style and code are not text. Each text between two tags is a piece of its own.
+// the contents of elements such as script, style and code are not text. Each text between two tags is a piece of its
+// own.
 #pragma once
 
 #include <span>

@@ -43,8 +43,9 @@ void make_room_for(int64_t connections) {
   getrlimit(RLIMIT_NOFILE, &limit);
   const auto needed = static_cast<rlim_t>(connections + kOtherFiles);
   if (limit.rlim_cur >= needed) return;
-  check(limit.rlim_max >= needed, "serve: --max-connections {} needs {} open files, and this system allows {} (ulimit -n)",
-        connections, needed, limit.rlim_max);
+  check(limit.rlim_max >= needed,
+        "serve: --max-connections {} needs {} open files, and this system allows {} (ulimit -n)", connections, needed,
+        limit.rlim_max);
   limit.rlim_cur = needed;
   setrlimit(RLIMIT_NOFILE, &limit);
 }

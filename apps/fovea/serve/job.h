@@ -1,5 +1,5 @@
-// A request's work for a model, on its way through the queue. A job may be decoded in several pieces, so that a long one
-// does not hold up the others.
+// A request's work for a model, on its way through the queue. A job may be decoded in several pieces, so that a long
+// one does not hold up the others.
 #pragma once
 
 #include <atomic>
@@ -41,8 +41,8 @@ class Job {
   std::vector<Hypothesis> scores;
   std::vector<SearchTree> trees;
   std::exception_ptr error;
-  std::atomic<int64_t> together = 0;   // the largest number of sentences in one batch with this job
-  std::atomic<bool> dropped = false;   // it was cancelled or ran out of time: the result is incomplete
+  std::atomic<int64_t> together = 0;  // the largest number of sentences in one batch with this job
+  std::atomic<bool> dropped = false;  // it was cancelled or ran out of time: the result is incomplete
 
   void set_group();                            // from the request
   void measure(const Translator& translator);  // sets tokens and costs, from the request

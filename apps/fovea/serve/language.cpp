@@ -38,7 +38,8 @@ constexpr Language kLanguages[] = {
     {"ko", "Korean", Script::kHangul, "", ""},
     {"nl", "Dutch", Script::kLatin,
      " de het een en van ik is dat je niet in te zijn op met voor die er maar hij was ook aan wat we ", "ĳë"},
-    {"pl", "Polish", Script::kLatin, " w i na z się nie do to jest że o jak a co od po ale za czy tak już dla ", "łąęśżźćń"},
+    {"pl", "Polish", Script::kLatin, " w i na z się nie do to jest że o jak a co od po ale za czy tak już dla ",
+     "łąęśżźćń"},
     {"pt", "Portuguese", Script::kLatin,
      " de a o que e do da em um para é com não uma os no se na por mais as ele eu você isso ", "ãõçâê"},
     {"ro", "Romanian", Script::kLatin, " de și în a la nu că o este un cu pe să se din ce mai care am are ", "șțăîâ"},
@@ -46,10 +47,12 @@ constexpr Language kLanguages[] = {
      " и в не на я что он с как это по но они мы она так его за был вы все у мне есть ", "ыэъё"},
     {"sv", "Swedish", Script::kLatin,
      " och i att det som en på är av för med den till inte om ett han jag har de men var hon du ", "åäö"},
-    {"tr", "Turkish", Script::kLatin, " ve bir bu da de için ne var ben çok o mi ile ama gibi daha değil sen ", "ğışçöü"},
+    {"tr", "Turkish", Script::kLatin, " ve bir bu da de için ne var ben çok o mi ile ama gibi daha değil sen ",
+     "ğışçöü"},
     {"uk", "Ukrainian", Script::kCyrillic,
      " і в не на я що він з як це по але вони ми вона так його за був ви все у мені є та ", "іїєґ"},
-    {"vi", "Vietnamese", Script::kLatin, " là và của tôi không có một cho người được đã trong này với bạn ", "đơưạảấầẩậắằẵặẹếềểễệịọốồổộớờởợụứừửựỳ"},
+    {"vi", "Vietnamese", Script::kLatin, " là và của tôi không có một cho người được đã trong này với bạn ",
+     "đơưạảấầẩậắằẵặẹếềểễệịọốồổộớờởợụứừửựỳ"},
     {"zh", "Chinese", Script::kHan, "", ""},
 };
 
@@ -116,7 +119,8 @@ double score(const Language& language, const Evidence& evidence) {
   for (const double count : evidence.characters) all += count;
   if (all == 0) return 0;
   // A Japanese text has kana between its Chinese characters; a Chinese text has none.
-  if (language.script == Script::kKana) return of(Script::kKana) == 0 ? 0 : 4 * (of(Script::kKana) + of(Script::kHan)) / all;
+  if (language.script == Script::kKana)
+    return of(Script::kKana) == 0 ? 0 : 4 * (of(Script::kKana) + of(Script::kHan)) / all;
   if (language.script == Script::kHan) return of(Script::kKana) > 0 ? 0 : 4 * of(Script::kHan) / all;
   double score = of(language.script) / all;
   if (language.words.empty()) return 4 * score;

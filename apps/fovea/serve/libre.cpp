@@ -172,24 +172,25 @@ Reply Api::libre_translate(const Call& call) {
   if (request.source == kAuto && !source_languages().empty()) {
     detected = detection_json(detect_language(sample, source_languages()).front());
   }
-  return submit(call, served, job, [=, request = std::move(request), documents = std::move(documents)](const Job& done) {
-    Json texts = Json::array(), others = Json::array();
-    size_t first = 0;
-    for (const Document& document : documents) {
-      Json alternatives = Json::array();
-      for (int64_t n = 0; n <= request.alternatives; ++n) {
-        const std::optional<std::string> text = nth_best(document, done, first, static_cast<size_t>(n));
-        if (text && n == 0) texts.push_back(*text);
-        if (text && n > 0) alternatives.push_back(*text);
-      }
-      first += document.lines.size();
-      others.push_back(std::move(alternatives));
-    }
-    Json json{{"translatedText", request.is_list ? texts : texts[0]}};
-    if (request.alternatives > 0) json["alternatives"] = request.is_list ? others : others[0];
-    if (!detected.is_null()) json["detectedLanguage"] = detected;
-    return dump(json);
-  });
+  return submit(call, served, job,
+                [=, request = std::move(request), documents = std::move(documents)](const Job& done) {
+                  Json texts = Json::array(), others = Json::array();
+                  size_t first = 0;
+                  for (const Document& document : documents) {
+                    Json alternatives = Json::array();
+                    for (int64_t n = 0; n <= request.alternatives; ++n) {
+                      const std::optional<std::string> text = nth_best(document, done, first, static_cast<size_t>(n));
+                      if (text && n == 0) texts.push_back(*text);
+                      if (text && n > 0) alternatives.push_back(*text);
+                    }
+                    first += document.lines.size();
+                    others.push_back(std::move(alternatives));
+                  }
+                  Json json{{"translatedText", request.is_list ? texts : texts[0]}};
+                  if (request.alternatives > 0) json["alternatives"] = request.is_list ? others : others[0];
+                  if (!detected.is_null()) json["detectedLanguage"] = detected;
+                  return dump(json);
+                });
 }
 
 Reply Api::translate_file(const Call& call) {

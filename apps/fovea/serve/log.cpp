@@ -27,9 +27,15 @@ void put(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
 void Log::request(const LogEntry& e) const {
   if (off_) return;
   if (json_) {
-    Json json{{"time", now_text()}, {"id", e.id},         {"client", e.client},
-              {"method", e.method}, {"path", e.path},     {"status", e.status},
-              {"milliseconds", e.milliseconds}, {"bytes_in", e.bytes_in}, {"bytes_out", e.bytes_out}};
+    Json json{{"time", now_text()},
+              {"id", e.id},
+              {"client", e.client},
+              {"method", e.method},
+              {"path", e.path},
+              {"status", e.status},
+              {"milliseconds", e.milliseconds},
+              {"bytes_in", e.bytes_in},
+              {"bytes_out", e.bytes_out}};
     if (!e.key.empty()) json["key"] = e.key;
     if (!e.model.empty()) {
       json["model"] = e.model;
@@ -39,9 +45,9 @@ void Log::request(const LogEntry& e) const {
     }
     return put(dump(json));
   }
-  std::string line = fmt::format("{} {} {} {} status={} ms={:.2f} in={} out={} id={}", now_text(), e.client,
-                                 harmless(e.method), harmless(e.path), e.status, e.milliseconds, e.bytes_in,
-                                 e.bytes_out, e.id);
+  std::string line =
+      fmt::format("{} {} {} {} status={} ms={:.2f} in={} out={} id={}", now_text(), e.client, harmless(e.method),
+                  harmless(e.path), e.status, e.milliseconds, e.bytes_in, e.bytes_out, e.id);
   if (!e.key.empty()) line += fmt::format(" key={}", harmless(e.key));
   if (!e.model.empty()) {
     line += fmt::format(" model={} source_tokens={} target_tokens={} batch={}", harmless(e.model), e.source_tokens,

@@ -14,7 +14,7 @@ constexpr std::string_view kSchemas = R"json({
     "type": "object", "required": ["code", "message"],
     "properties": {"code": {"type": "string"}, "message": {"type": "string"}}}}},
   "LibreError": {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}},
-  "Health": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string", "enum": ["ok"]}}},
+  "Health": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string", "enum": ["ok", "ready"]}}},
   "Document": {"type": "object", "required": ["openapi", "info", "paths"]},
   "Models": {"type": "object", "required": ["models"], "properties": {"models": {
     "type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Model"}}}},
@@ -126,7 +126,7 @@ constexpr std::string_view kSchemas = R"json({
         "log_probability": {"type": "number"}, "alternatives": {"$ref": "#/components/schemas/Alternatives"}}}}}},
   "LibreRequest": {"type": "object", "required": ["q", "target"], "properties": {
     "q": {"$ref": "#/components/schemas/Texts"}, "source": {"type": "string"}, "target": {"type": "string"},
-    "format": {"type": "string", "enum": ["text"]}, "alternatives": {"type": "integer"},
+    "format": {"type": "string", "enum": ["text", "html"]}, "alternatives": {"type": "integer"},
     "api_key": {"type": "string"}}},
   "LibreAnswer": {"type": "object", "required": ["translatedText"], "properties": {
     "translatedText": {"$ref": "#/components/schemas/Texts"},

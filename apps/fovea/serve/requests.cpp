@@ -26,7 +26,7 @@ std::string_view kind_of(const Json& json) {
 
 Json parse_body(const std::string& body) {
   // No request has more than some thirty different members.
-  constexpr JsonLimits kLimits{.depth = 32, .members = 100};
+  constexpr JsonLimits kLimits{.members = 100};
   try {
     return parse_json(body, "request body", kLimits);
   } catch (const Error& error) {

@@ -61,9 +61,7 @@ class Signals {
   std::atomic<bool> ended_ = false;
 };
 
-bool is_loopback(const std::string& host) {
-  return host.starts_with("127.") || host == "::1" || host == "localhost";
-}
+bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "::1" || host == "localhost"; }
 
 // A page of another site could reach a server on the user's own machine by a name that its owner has pointed there.
 std::vector<std::string> allowed_hosts(const ServeFlags& flags) {
@@ -176,7 +174,8 @@ void add_serve(CLI::App& app, Run& run) {
     command->add_option(name, value, help)->type_name(type)->group("Access");
   };
   access("--api-key", flags->api_key, "Require this key of each request: Authorization: Bearer KEY.", "KEY");
-  access("--api-keys", flags->api_keys, "Require one of the keys in this file; each line has a name and a key.", "FILE");
+  access("--api-keys", flags->api_keys, "Require one of the keys in this file; each line has a name and a key.",
+         "FILE");
   access("--cors", flags->api.cors, "Let pages of this origin use the API; * for any.", "ORIGIN");
   access("--allow-host", flags->hosts,
          "Accept requests addressed to this host name. A server on a loopback address otherwise accepts its own names "
@@ -205,7 +204,8 @@ void add_serve(CLI::App& app, Run& run) {
   };
   time("--timeout", flags->api.timeout, 0.001, "Seconds for a request to arrive, and for its answer (408).");
   time("--grace", flags->http.grace, 0, "Seconds for requests under way to finish when the server is stopped.");
-  command->add_option("--batch-wait-ms", flags->batch_wait_ms, "Milliseconds to wait for requests to share a batch with.")
+  command
+      ->add_option("--batch-wait-ms", flags->batch_wait_ms, "Milliseconds to wait for requests to share a batch with.")
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str()
       ->group("Running");

@@ -30,17 +30,17 @@ using ErrorCode = boost::system::error_code;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr auto kFirstByte = seconds(5);         // for a new connection to send anything
-constexpr auto kIdle = seconds(60);             // for a connection to send another request
-constexpr auto kHead = seconds(10);             // for a request's head to arrive
-constexpr auto kWrite = seconds(10);            // for an answer to be taken, besides the time for its size
-constexpr auto kLinger = seconds(2);            // for a refused client to read why
-constexpr auto kUnwatched = milliseconds(50);   // after which it is noticed whether the client is still there
-constexpr auto kProbe = milliseconds(100);      // how often a client that closed its side is looked at
-constexpr auto kHeartbeat = seconds(1);         // how often a stream without news says so
-constexpr int64_t kSlowest = 16 << 10;          // bytes a second that a client must take
+constexpr auto kFirstByte = seconds(5);        // for a new connection to send anything
+constexpr auto kIdle = seconds(60);            // for a connection to send another request
+constexpr auto kHead = seconds(10);            // for a request's head to arrive
+constexpr auto kWrite = seconds(10);           // for an answer to be taken, besides the time for its size
+constexpr auto kLinger = seconds(2);           // for a refused client to read why
+constexpr auto kUnwatched = milliseconds(50);  // after which it is noticed whether the client is still there
+constexpr auto kProbe = milliseconds(100);     // how often a client that closed its side is looked at
+constexpr auto kHeartbeat = seconds(1);        // how often a stream without news says so
+constexpr int64_t kSlowest = 16 << 10;         // bytes a second that a client must take
 constexpr size_t kHeadBytes = 32 << 10, kBuffer = 64 << 10, kFirstRead = 16 << 10;
-constexpr size_t kWorthPacking = 1400;          // shorter answers fit into a packet
+constexpr size_t kWorthPacking = 1400;  // shorter answers fit into a packet
 
 constexpr int kGone = 499;  // in the log, as nginx has it: the client left before its answer
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -71,7 +71,8 @@ std::string address_of(const Socket& socket) {
 // The client's own, where it is harmless in a log.
 std::string request_id(const std::string& given, std::atomic<uint64_t>& requests) {
   const bool harmless = !given.empty() && given.size() <= 64 && std::all_of(given.begin(), given.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_' || c == '.';
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_' ||
+           c == '.';
   });
   if (harmless) return given;
   static const unsigned start = std::random_device()();
@@ -81,7 +82,8 @@ std::string request_id(const std::string& given, std::atomic<uint64_t>& requests
 // The address that the nearest proxy saw.
 std::string last_forwarded(const std::string& list) {
   const size_t comma = list.rfind(','), begin = list.find_first_not_of(' ', comma == std::string::npos ? 0 : comma + 1);
-  return begin == std::string::npos ? "" : list.substr(begin, std::min(list.find_last_not_of(' ') + 1 - begin, size_t{64}));
+  return begin == std::string::npos ? ""
+                                    : list.substr(begin, std::min(list.find_last_not_of(' ') + 1 - begin, size_t{64}));
 }
 
 }  // namespace
@@ -368,7 +370,7 @@ ApiError Session::error_of(const ErrorCode& error) const {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return {431, code_of(431), fmt::format("Expected a request head of at most {} bytes.", kHeadBytes)};
   }
-  if (error == http::error::bad_version) return {505, "unsupported", "Expected HTTP/1.1 or HTTP/1.0."};
+  if (error == http::error::bad_version) return bad_request("Expected HTTP/1.1 or HTTP/1.0.");
   return bad_request(fmt::format("The request is not valid HTTP: {}.", error.message()));
 }
 
@@ -403,8 +405,8 @@ net::awaitable<std::optional<Answer>> Session::await_job(Work work) {
   co_return work.finish();
 }
 
-// Notices a client that leaves. The end of its bytes may also mean that it has only closed its sending side and waits for
-// the answer: an interim response, which a closed connection answers with a reset, tells the two apart.
+// Notices a client that leaves. The end of its bytes may also mean that it has only closed its sending side and waits
+// for the answer: an interim response, which a closed connection answers with a reset, tells the two apart.
 void Session::watch_client() {
   watched_ = true;
   socket_.async_wait(Socket::wait_read, [weak = weak_from_this()](const ErrorCode& error) {

@@ -4,6 +4,7 @@
 
 #include <utility>  // Asio 1.18 uses std::exchange without including it
 
+#include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -13,7 +14,6 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <atomic>
 #include <list>
 #include <mutex>
 #include <unordered_map>

@@ -13,15 +13,15 @@ namespace {
 
 constexpr int kMostThreads = 4;               // of a model; more would split the queue into batches that are too small
 constexpr int64_t kWorthSharing = 4'000'000;  // multiplications of a step; with fewer, cores would wait for one another
-// A wider beam takes fewer sentences, so that a step stays short and a cancelled job ends soon.
-constexpr int64_t kUsualBeam = 5;
 
 bool together(const Job& a, const Job& b) { return !a.alone && !b.alone && a.group == b.group; }
 
-// What a source adds to a batch, in source tokens at the usual beam.
+// What a sentence adds to a batch, in source tokens: more than it has for a wide beam or a long target, so that a step
+// stays short, a batch ends soon and other jobs have their turn.
 int64_t load_of(const Job& job, size_t i) {
+  constexpr int64_t kUsualBeam = 5, kUsualCost = 16;
   const int64_t beams = job.targets.empty() ? beams_of(job.search) : 1;
-  return job.source_tokens[i] * std::max(beams, kUsualBeam) / kUsualBeam;
+  return std::max(job.source_tokens[i] * std::max(beams, kUsualBeam) / kUsualBeam, job.costs[i] / kUsualCost);
 }
 
 }  // namespace
@@ -85,8 +85,8 @@ void Worker::submit(std::shared_ptr<Job> job) {
   const std::lock_guard lock(mutex_);
   if (stopping_) throw overloaded("The server is stopping.");
   if (std::ssize(queue_) >= options_.max_queue) {
-    throw overloaded(fmt::format("{} requests are already waiting for this model; try again in a moment.",
-                                 queue_.size()));
+    throw overloaded(
+        fmt::format("{} requests are already waiting for this model; try again in a moment.", queue_.size()));
   }
   for (size_t i = 0; i < job->size(); ++i) queued_load_ += load_of(*job, i);
   queue_.push_back(std::move(job));

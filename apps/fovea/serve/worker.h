@@ -18,7 +18,7 @@ namespace fovea::app {
 
 struct WorkerOptions {
   int64_t max_queue = 256;      // jobs that wait
-  int64_t batch_tokens = 2048;  // source tokens that are decoded together, with a beam of kUsualBeam or less
+  int64_t batch_tokens = 2048;  // source tokens that are decoded together; fewer for wide beams and long targets
   std::chrono::microseconds batch_wait{2000};
 };
 
@@ -80,8 +80,8 @@ class Worker {
   std::condition_variable changed_, more_;
   std::deque<std::shared_ptr<Job>> queue_;
   int64_t queued_load_ = 0;  // of all queued sentences that no batch has taken
-  int64_t idle_ = 0;     // threads without a batch
-  bool taking_ = false;  // one of them is choosing; the others wait for their turn
+  int64_t idle_ = 0;         // threads without a batch
+  bool taking_ = false;      // one of them is choosing; the others wait for their turn
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -24,7 +24,7 @@ export interface Options {
   top_p?: number
   seed?: number
   alternatives?: number
-  attention?: boolean
+  attention?: boolean | 'compact'
   tree?: boolean
   prefix?: string | string[] // text, or tokens as records write them
   next?: string
@@ -73,5 +73,5 @@ export interface TokenEvent {
   starts_word?: boolean
   log_probability: number
   alternatives?: Alternative[]
-  attention?: { cross?: (number | null)[][] }
+  cross_mean?: string // the mean over all layers and heads, as a row of the compact form in base64
 }

@@ -1,6 +1,7 @@
 // A record that grows: what the events of a stream have told so far, in the shape of the finished one, so that every
 // view can draw it while the output is being written.
 import type { ModelInfo, ReviseEvent, StartEvent, TokenEvent } from '../api/types'
+import { fromBase64, readRow } from './compact'
 import type { Attention, AttentionRecord } from './record'
 
 export class PartialRecord {
@@ -61,21 +62,14 @@ export class PartialRecord {
     }
   }
 
+  // While it is written, the mean over all layers and heads is known; the heads come with the finished record.
   private attentions(): Attention[] {
-    const rows = this.steps.map((s) => s.attention?.cross).filter((r) => r !== undefined)
+    const rows = this.steps.map((s) => s.cross_mean).filter((r) => r !== undefined)
     const columns = this.start.source.tokens.length
-    const heads = rows[0]?.length ?? 0
-    if (heads === 0 || rows.length !== this.steps.length) return []
-    const known = this.model?.attentions.find((a) => a.kind === 'cross')
-    const layers = known && known.layers * known.heads === heads ? known.layers : 1
-    const weights = Array.from({ length: heads }, (_, head) => {
-      const cells = new Float32Array(rows.length * columns)
-      rows.forEach((row, r) => row[head]!.forEach((w, c) => (cells[r * columns + c] = w ?? NaN)))
-      return cells
-    })
-    const mechanism = known?.mechanism ?? ''
-    return [
-      { kind: 'cross', mechanism, hard: /\bhard\b/.test(mechanism), layers, heads: heads / layers, rows: rows.length, columns, best: null, weights },
-    ]
+    if (rows.length === 0 || rows.length !== this.steps.length) return []
+    const cells = new Float32Array(rows.length * columns)
+    rows.forEach((row, r) => readRow(fromBase64(row), 0, columns, cells, r * columns))
+    const mechanism = this.model?.attentions.find((a) => a.kind === 'cross')?.mechanism ?? ''
+    return [{ kind: 'cross', mechanism, hard: /\bhard\b/.test(mechanism), layers: 1, heads: 1, rows: rows.length, columns, best: null, weights: [cells] }]
   }
 }

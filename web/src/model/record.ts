@@ -1,5 +1,7 @@
 // The attention record (docs/record.md) as the page holds it: weights in flat arrays, one for each head, with NaN where
-// a cell is absent. What comes over the wire is checked here, once.
+// a cell is absent. What comes over the wire or from a file is checked here, once: everything after it may trust it.
+import { packedSize, readRow, unpack } from './compact'
+import { TooLarge } from './inflate'
 
 export type Kind = 'cross' | 'encoder-self' | 'decoder-self'
 
@@ -16,6 +18,7 @@ export interface Sentence {
   tokens: Token[]
 }
 
+// A log-probability is -Infinity for something impossible, which JSON writes as null.
 export interface Alternative {
   text: string
   log_probability: number
@@ -34,11 +37,17 @@ export interface WireAttention {
   selection?: string
   model?: number | string
   best_head?: unknown
-  weights: (number | null)[][][][]
+  weights?: (number | null)[][][][]
+  // Compact: instead of the weights.
+  shape?: number[]
+  packed?: string
 }
 
 export interface WireRecord {
   fovea_record: number
+  line?: number
+  rank?: number
+  shares?: { rank: number; tokens: number; rows: number } // compact: what is left out is the candidate's of that rank
   architecture?: string
   search?: string
   source: Sentence
@@ -77,78 +86,218 @@ export interface AttentionRecord {
 
 export class RecordError extends Error {}
 
+const kMostCells = 60_000_000 // of all records that are read together: 240 MB as floats
+const kRounding = 1e-3
+
 const expect: (holds: boolean, what: string) => asserts holds = (holds, what) => {
   if (!holds) throw new RecordError(`record: expected ${what}`)
 }
 const isList = (value: unknown): value is unknown[] => Array.isArray(value)
+const isCount = (value: unknown, least: number, most: number): value is number => Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+const isLogProbability = (value: unknown): boolean => value === null || (typeof value === 'number' && value < Infinity)
+const brief = (value: unknown): string => (isList(value) ? `a list of ${value.length}` : (JSON.stringify(value) ?? 'nothing').slice(0, 40))
+const textOr = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
 
 function checkSentence(from: Sentence | undefined, name: string): void {
-  const right = isList(from?.tokens) && from.tokens.every((t) => typeof t?.text === 'string' && Number.isInteger(t.begin) && Number.isInteger(t.end))
-  expect(typeof from?.text === 'string' && right, `${name} to have a text and tokens with places in it`)
+  expect(typeof from?.text === 'string' && isList(from.tokens), `${name} to have a text and tokens`)
+  const { length } = from.text // in UTF-16, which is at least as many as code points
+  for (const t of from.tokens) {
+    const right = typeof t?.text === 'string' && isCount(t.begin, 0, length) && isCount(t.end, t.begin, length)
+    expect(right, `${name} to have tokens with a text and places in it, got ${brief(t)}`)
+  }
 }
 
-// Which tokens its rows and columns stand for.
-function sizeOf(kind: Kind, source: Sentence, target: Sentence): [rows: number, columns: number] {
+function readSteps(steps: unknown): Step[] {
+  expect(isList(steps), `a list of steps, got ${brief(steps)}`)
+  return steps.map((from) => {
+    const step = from as Step | null
+    const alternatives: unknown = step?.alternatives ?? []
+    const right = isList(alternatives) && (alternatives as (Alternative | null)[]).every((a) => typeof a?.text === 'string' && isLogProbability(a.log_probability))
+    expect(isLogProbability(step?.log_probability) && right, `steps with log-probabilities, got ${brief(from)}`)
+    const number = (p: number | null): number => p ?? -Infinity
+    return { log_probability: number(step!.log_probability), alternatives: step!.alternatives?.map((a) => ({ text: a.text, log_probability: number(a.log_probability) })) ?? [] }
+  })
+}
+
+interface Size {
+  layers: number
+  heads: number
+  rows: number
+  columns: number
+}
+
+// Its rows and columns are tokens; the layers and heads are as many as it says.
+function sizeOf(from: WireAttention, source: Sentence, target: Sentence): Size {
   const [s, t] = [source.tokens.length, target.tokens.length]
-  return kind === 'cross' ? [t, s] : kind === 'encoder-self' ? [s, s] : [t, t]
+  expect(['cross', 'encoder-self', 'decoder-self'].includes(from.kind), `an attention of kind cross, encoder-self or decoder-self, got ${brief(from.kind)}`)
+  const rows = from.kind === 'encoder-self' ? s : t
+  const columns = from.kind === 'decoder-self' ? t : s
+  const [layers, heads] = from.packed !== undefined ? (from.shape ?? []) : [from.weights?.length, from.weights?.[0]?.length]
+  expect(isCount(layers, 1, 10_000) && isCount(heads, 1, 10_000), `${from.kind} to have layers and heads, got ${brief(layers)} and ${brief(heads)}`)
+  return { layers, heads, rows, columns }
 }
 
-function readAttention(from: WireAttention, [rows, columns]: [number, number]): Attention {
-  const layers = from.weights.length
-  const heads = from.weights[0]?.length ?? 0
-  const flat: Float32Array[] = []
-  for (const layer of from.weights) {
-    expect(isList(layer) && layer.length === heads, `as many heads in each layer (${heads})`)
-    for (const head of layer) {
-      expect(isList(head) && head.length === rows, `${from.kind} to have ${rows} rows of weights, got ${isList(head) ? head.length : head}`)
-      const cells = new Float32Array(rows * columns)
-      let at = 0
-      for (const row of head) {
-        expect(isList(row) && row.length === columns, `rows of ${columns} weights in ${from.kind}, got ${isList(row) ? row.length : row}`)
-        for (const weight of row) cells[at++] = weight ?? NaN
-      }
-      flat.push(cells)
+// Counts every cell before there is an array for any of them.
+class Budget {
+  private cells = 0
+  take(sizes: readonly Size[]): void {
+    for (const { layers, heads, rows, columns } of sizes) this.cells += layers * heads * rows * columns
+    expect(this.cells <= kMostCells, `at most ${kMostCells / 1e6} million weights, got more`)
+  }
+}
+
+function readHead(head: unknown, kind: Kind, { rows, columns }: Size): Float32Array {
+  expect(isList(head) && head.length === rows, `${kind} to have ${rows} rows of weights, got ${isList(head) ? head.length : brief(head)}`)
+  const cells = new Float32Array(rows * columns)
+  let at = 0
+  for (const row of head) {
+    expect(isList(row) && row.length === columns, `rows of ${columns} weights in ${kind}, got ${isList(row) ? row.length : brief(row)}`)
+    for (const weight of row) {
+      const right = weight === null || (typeof weight === 'number' && weight >= -kRounding && weight <= 1 + kRounding)
+      expect(right, `weights from 0 to 1 or null in ${kind}, got ${brief(weight)}`)
+      cells[at++] = (weight as number | null) ?? NaN
     }
   }
-  return {
-    kind: from.kind,
-    mechanism: from.mechanism ?? '',
-    hard: from.selection === 'hard',
-    layers,
-    heads,
-    rows,
-    columns,
-    best: readBest(from.best_head),
-    weights: flat,
-  }
+  return cells
+}
+
+function readWhole(from: WireAttention, size: Size): Float32Array[] {
+  return from.weights!.flatMap((layer) => {
+    expect(isList(layer) && layer.length === size.heads, `as many heads in each layer (${size.heads})`)
+    return layer.map((head) => readHead(head, from.kind, size))
+  })
+}
+
+// The first rows are those of another candidate; they have its columns, and what is beyond is absent.
+function readPacked(bytes: Uint8Array, size: Size, shared: Attention | undefined, sharedRows: number): Float32Array[] {
+  const { layers, heads, rows, columns } = size
+  const own = packedSize(rows - sharedRows, columns)
+  return Array.from({ length: layers * heads }, (_, head) => {
+    const cells = new Float32Array(rows * columns).fill(NaN)
+    for (let r = 0; r < sharedRows; ++r) {
+      const from = shared!.weights[head]!.subarray(r * shared!.columns, r * shared!.columns + Math.min(columns, shared!.columns))
+      cells.set(from, r * columns)
+    }
+    for (let r = sharedRows; r < rows; ++r) readRow(bytes, head * own + packedSize(r - sharedRows, columns), columns, cells, r * columns)
+    return cells
+  })
 }
 
 // {"heads": "mean", "layer", "head"}, from 1, 0 for all; without "heads" one head is meant.
-function readBest(from: unknown): Attention['best'] {
-  if (!from || typeof from !== 'object' || !('layer' in from) || !('head' in from)) return null
-  const how = (['mean', 'max', 'rollout'] as const).find((h) => 'heads' in from && from.heads === h) ?? 'one'
-  return { how, layer: Number(from.layer), head: Number(from.head) }
+function readBest(from: unknown, { layers, heads }: Size): Attention['best'] {
+  const best = (from ?? {}) as Record<string, unknown>
+  const how = (['mean', 'max', 'rollout'] as const).find((h) => best['heads'] === h) ?? 'one'
+  const least = how === 'one' ? 1 : 0
+  return isCount(best['layer'], least, layers) && isCount(best['head'], least, heads) ? { how, layer: best['layer'], head: best['head'] } : null
 }
 
-export function readRecord(from: WireRecord): AttentionRecord {
-  expect(from.fovea_record === 1, `version 1, got ${from.fovea_record}`)
-  const { source, target, steps = [] } = from
-  checkSentence(source, 'its source')
-  checkSentence(target, 'its target')
-  expect(isList(from.attentions) && from.attentions.every((a) => isList(a?.weights)), 'attentions with weights')
-  expect(isList(steps) && steps.every((s) => typeof s?.log_probability === 'number'), 'steps with log-probabilities')
+interface Read {
+  from: WireAttention
+  size: Size
+  shared: Attention | undefined
+  rows: number // shared
+}
+
+function attentionsOf(wire: WireRecord, source: Sentence, target: Sentence, shared: AttentionRecord | undefined, budget: Budget): Read[] {
+  expect(isList(wire.attentions) && wire.attentions.every((a) => isList(a?.weights) || typeof a?.packed === 'string'), 'attentions with weights')
+  // Of an ensemble the first model's; the others have the same shape.
+  const first = wire.attentions.filter((a, i, all) => all.findIndex((b) => b.kind === a.kind) === i && a.weights?.length !== 0)
+  const read = first.map((from): Read => {
+    const size = sizeOf(from, source, target)
+    const other = shared?.attentions.find((a) => a.kind === from.kind)
+    const rows = !shared ? 0 : from.kind === 'encoder-self' ? size.rows : wire.shares!.rows
+    const fits = rows === 0 || (other && rows <= Math.min(size.rows, other.rows) && other.layers === size.layers && other.heads === size.heads)
+    expect(Boolean(fits), `${from.kind} to share rows that the other candidate has`)
+    return { from, size, shared: other, rows }
+  })
+  budget.take(read.map((a) => a.size))
+  return read
+}
+
+// `packed` holds the bytes of every compact attention.
+function finish(wire: WireRecord, read: readonly Read[], packed: ReadonlyMap<WireAttention, Uint8Array>, sides: Pick<AttentionRecord, 'source' | 'target' | 'steps'>): AttentionRecord {
   return {
-    architecture: from.architecture ?? '',
-    source,
-    target,
-    steps: steps.map((s) => ({ ...s, alternatives: s.alternatives ?? [] })),
-    log_probability: from.log_probability ?? 0,
-    ended: from.ended ?? true,
-    cut: from.cut ?? false,
-    // Of an ensemble the first model's; the others have the same shape.
-    attentions: from.attentions
-      .filter((a, i, all) => all.findIndex((b) => b.kind === a.kind) === i && a.weights.length > 0)
-      .map((a) => readAttention(a, sizeOf(a.kind, source, target))),
-    wire: from,
+    architecture: textOr(wire.architecture, ''),
+    ...sides,
+    log_probability: typeof wire.log_probability === 'number' ? wire.log_probability : 0,
+    ended: wire.ended !== false,
+    cut: wire.cut === true,
+    attentions: read.map(({ from, size, shared, rows }) => ({
+      kind: from.kind,
+      mechanism: textOr(from.mechanism, ''),
+      hard: from.selection === 'hard',
+      ...size,
+      best: readBest(from.best_head, size),
+      weights: packed.has(from) ? readPacked(packed.get(from)!, size, shared, rows) : readWhole(from, size),
+    })),
+    wire,
   }
+}
+
+function sidesOf(wire: WireRecord, shared: AttentionRecord | undefined): Pick<AttentionRecord, 'source' | 'target' | 'steps'> {
+  expect(wire?.fovea_record === 1, `version 1, got ${brief(wire?.fovea_record)}`)
+  const source = shared?.source ?? wire.source
+  checkSentence(source, 'its source')
+  checkSentence(wire.target, 'its target')
+  const count = shared ? wire.shares!.tokens : 0
+  expect(count === 0 || isCount(count, 0, Math.min(shared!.target.tokens.length, shared!.steps.length)), 'to share tokens that the other candidate has')
+  const steps = [...(shared?.steps.slice(0, count) ?? []), ...readSteps(wire.steps ?? [])]
+  const target = { text: wire.target.text, tokens: [...(shared?.target.tokens.slice(0, count) ?? []), ...wire.target.tokens] }
+  return { source, target, steps }
+}
+
+// A record with all of its weights as numbers.
+export function readRecord(wire: WireRecord): AttentionRecord {
+  const sides = sidesOf(wire, undefined)
+  const read = attentionsOf(wire, sides.source, sides.target, undefined, new Budget())
+  expect(read.every(({ from }) => from.packed === undefined), 'weights as numbers')
+  return finish(wire, read, new Map(), sides)
+}
+
+async function readCompact(wire: WireRecord, shared: AttentionRecord | undefined, budget: Budget): Promise<AttentionRecord> {
+  const sides = sidesOf(wire, shared)
+  const read = attentionsOf(wire, sides.source, sides.target, shared, budget)
+  const packed = new Map<WireAttention, Uint8Array>()
+  for (const { from, size, rows } of read) {
+    if (from.packed === undefined) continue
+    const expected = size.layers * size.heads * packedSize(size.rows - rows, size.columns)
+    const bytes = await unpack(from.packed, expected).catch((error: unknown) => {
+      throw new RecordError(`record: expected ${expected} bytes of ${from.kind}, got ${error instanceof TooLarge ? 'more' : 'damaged data'}`)
+    })
+    expect(bytes.length === expected, `${expected} bytes of ${from.kind}, got ${bytes.length}`)
+    packed.set(from, bytes)
+  }
+  return finish(wire, read, packed, sides)
+}
+
+// Records in the order they came in: a compact one may share rows with an earlier candidate for the same line.
+export async function readAll(wires: readonly WireRecord[]): Promise<AttentionRecord[]> {
+  const known = new Map<string, AttentionRecord>()
+  const records: AttentionRecord[] = []
+  const budget = new Budget()
+  for (const wire of wires) {
+    const shares = wire?.shares
+    const shared = shares ? known.get(`${wire.line} ${shares.rank}`) : undefined
+    expect(!shares || shared !== undefined, 'the candidate that it shares rows with before it')
+    const record = await readCompact(wire, shared, budget)
+    known.set(`${wire.line} ${wire.rank ?? 1}`, record)
+    records.push(record)
+  }
+  return records
+}
+
+// A record to be saved: whole, and on its own, however it came. Weights that came in a byte each have four decimals.
+export function wireOf(record: AttentionRecord): WireRecord | null {
+  if (!record.wire) return null
+  const { shares: _, ...wire } = record.wire
+  const attentions = record.attentions.map((a) => {
+    const { packed, shape: _, ...from } = wire.attentions.find((b) => b.kind === a.kind)!
+    if (packed === undefined) return from
+    const number = (w: number): number | null => (Number.isNaN(w) ? null : Math.round(w * 1e4) / 1e4)
+    const rows = (cells: Float32Array): (number | null)[][] =>
+      Array.from({ length: a.rows }, (_, r) => Array.from(cells.subarray(r * a.columns, (r + 1) * a.columns), number))
+    const weights = Array.from({ length: a.layers }, (_, l) => a.weights.slice(l * a.heads, (l + 1) * a.heads).map(rows))
+    return { ...from, weights }
+  })
+  return { ...wire, source: record.source, target: record.target, steps: record.steps, attentions }
 }

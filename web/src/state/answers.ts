@@ -5,7 +5,7 @@ import { batch, computed, effect, signal, type Signal } from '@preact/signals'
 import { ApiError, attend, getModels, stream, translate } from '../api/client'
 import type { Candidate, ModelInfo, Options, TranslateAnswer } from '../api/types'
 import { PartialRecord } from '../model/partial'
-import { readRecord, RecordError, type AttentionRecord } from '../model/record'
+import { readAll, RecordError, type AttentionRecord } from '../model/record'
 import { readRecords } from '../model/file'
 import type { TreeNode } from '../model/tree'
 import { kUnchanged, set, state, type State } from './store'
@@ -58,9 +58,9 @@ function failureOf(error: unknown): Failure {
   return { code: 'internal', message: String(error) }
 }
 
-function answerOf(from: TranslateAnswer): Answer {
+async function answerOf(from: TranslateAnswer): Promise<Answer> {
   const translation = from.translations[0]!
-  const records = translation.candidates.map((c) => (c.record ? readRecord(c.record) : null))
+  const records = await readAll(translation.candidates.flatMap((c) => c.record ?? []))
   return {
     model: from.model,
     text: translation.text,
@@ -78,9 +78,9 @@ function answerOfFile({ name, records }: Opened): Answer {
 }
 
 // Every view shows the file from now on; what was changed by hand belonged to something else.
-export function open(name: string, content: string): void {
+export async function open(name: string, content: string): Promise<void> {
   try {
-    const file = { name, records: readRecords(content) }
+    const file = { name, records: await readRecords(content) }
     batch(() => {
       opened.value = file
       first.value = answerOfFile(file)
@@ -100,7 +100,8 @@ async function forced(text: string, target: string, options: Options, abort: Abo
   const began = performance.now()
   // What is forced needs no search: the server refuses what it has no use for.
   const { model, alternatives, edits } = options
-  const record = readRecord(await attend(text, target, { model, alternatives, ...(edits && { edits }) }, abort))
+  const wire = await attend(text, target, { model, alternatives, attention: 'compact', ...(edits && { edits }) }, abort)
+  const record = (await readAll([wire]))[0]!
   const candidate = { text: record.target.text, score: record.log_probability, log_probability: record.log_probability, ended: true }
   const milliseconds = performance.now() - began
   return { model: options.model ?? '', text: candidate.text, candidates: [candidate], record, records: [record], tree: [], milliseconds, live: false }
@@ -161,16 +162,17 @@ async function askFirst(abort: AbortSignal): Promise<void> {
       },
       abort,
     )
+    const whole = await answerOf(answer)
     cancelAnimationFrame(frame)
     partial = null
-    if (!abort.aborted) first.value = answerOf(answer)
+    if (!abort.aborted) first.value = whole
   } finally {
     if (!abort.aborted) busy.value = false
   }
 }
 
 function optionsOf(model: string): Options {
-  const options: Options = { model, alternatives: kAlternatives, attention: true }
+  const options: Options = { model, alternatives: kAlternatives, attention: 'compact' }
   const beam = state.beam.peek()
   const nbest = state.nbest.peek()
   if (state.sample.peek()) {
@@ -189,7 +191,7 @@ async function askSecond(abort: AbortSignal): Promise<void> {
   if (state.edits.peek().length > 0) options.edits = state.edits.peek()
   const target = state.target.peek()
   const answer =
-    target !== '' ? await forced(state.text.peek(), target, options, abort) : answerOf(await translate(state.text.peek(), options, abort))
+    target !== '' ? await forced(state.text.peek(), target, options, abort) : await answerOf(await translate(state.text.peek(), options, abort))
   if (!abort.aborted) second.value = answer
 }
 

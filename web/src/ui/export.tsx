@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { language, t } from '../i18n'
 import { weightText, type Grid } from '../model/grid'
+import { wireOf } from '../model/record'
 import { directionOf, shown } from '../model/text'
 import { record } from '../state/derived'
 import { state } from '../state/store'
@@ -68,7 +69,8 @@ function asHtml(s: Sheet): string {
   const ink = inkNow()
   const sentence = (text: string | undefined): string => (text ? `<p dir="auto">${escapeXml(text)}</p>` : '')
   // The record within, as data: `<` is escaped, so nothing in it can end the element.
-  const data = r?.wire ? `<script type="application/json" id="record">${JSON.stringify(r.wire).replace(/</g, '\\u003c')}</script>` : ''
+  const wire = r && wireOf(r)
+  const data = wire ? `<script type="application/json" id="record">${JSON.stringify(wire).replace(/</g, '\\u003c')}</script>` : ''
   const style = `body{background:${ink.paper};color:${ink.ink};font:15px/1.5 system-ui,sans-serif;margin:24px}svg{max-width:100%;height:auto}table{border-collapse:collapse;font-size:13px}td,th{padding:3px 8px;border-bottom:1px solid ${ink.rule};text-align:end}`
   return (
     `<!doctype html><html lang="${language.peek()}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">` +
@@ -89,14 +91,15 @@ function save(content: Blob | string, type: string, ending: string): void {
 
 // What is shown, reduced as it is shown, with the record it came from.
 function asJson(s: Sheet): string {
+  const r = record.peek()
   const grids = s.grids.map((g) => ({
     reduction: g.reduction,
     rows: g.rows.map((l) => l.text),
     columns: g.columns.map((l) => l.text),
     direction: directionOf(g.columns),
-    weights: g.rows.map((_, r) => Array.from(g.weights.subarray(r * g.columns.length, (r + 1) * g.columns.length), (w) => (Number.isNaN(w) ? null : w))),
+    weights: g.rows.map((_, i) => Array.from(g.weights.subarray(i * g.columns.length, (i + 1) * g.columns.length), (w) => (Number.isNaN(w) ? null : w))),
   }))
-  return JSON.stringify({ view: state.view.peek(), title: s.title, grids, record: record.peek()?.wire ?? null })
+  return JSON.stringify({ view: state.view.peek(), title: s.title, grids, record: r && wireOf(r) })
 }
 
 export function ExportBar() {

@@ -8,7 +8,7 @@ import { Menu } from './field'
 
 async function openFile(file: File): Promise<void> {
   try {
-    open(file.name, await contentOf(file))
+    await open(file.name, await contentOf(file))
   } catch (error) {
     failure.value = { code: 'record', message: `${file.name}: ${error instanceof Error ? error.message : error}` }
   }

@@ -48,3 +48,4 @@ export const kWire: WireRecord = {
 }
 
 export const record = () => readRecord(structuredClone(kWire))
+

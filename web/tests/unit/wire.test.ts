@@ -10,6 +10,7 @@ import { changeTint, kLight, onScale, weightTint } from '../../src/views/colour'
 import { escapeXml, SvgPainter } from '../../src/views/painter'
 import { en } from '../../src/i18n/en'
 import { zh } from '../../src/i18n/zh'
+import { rowOf } from '../../mock/compact.mjs'
 
 describe('events', () => {
   it('reads events however they are cut', () => {
@@ -36,23 +37,25 @@ describe('events', () => {
 
 describe('a growing record', () => {
   it('has a row for each token so far', () => {
+    const row = (...weights: number[]): string => rowOf(weights).toString('base64')
     const source = { text: 'a b', tokens: [{ text: 'a', begin: 0, end: 1 }, { text: 'b', begin: 2, end: 3 }] }
     const partial = new PartialRecord({ source, model: 'm' }, undefined)
     expect(partial.record()).toBeNull()
-    partial.add({ step: 0, text: 'x', begin: 0, end: 1, log_probability: -1, attention: { cross: [[0.9, 0.1], [0.5, 0.5]] } })
-    partial.add({ step: 1, text: 'yz', begin: 2, end: 4, log_probability: -2, attention: { cross: [[0.2, 0.8], [0, 1]] } })
+    partial.add({ step: 0, text: 'x', begin: 0, end: 1, log_probability: -1, cross_mean: row(0.9, 0.1) })
+    partial.add({ step: 1, text: 'yz', begin: 2, end: 4, log_probability: -2, cross_mean: row(0, 1) })
     const record = partial.record()!
     expect(record.target.text).toBe('x yz')
     expect(record.log_probability).toBe(-3)
-    expect(record.attentions[0]).toMatchObject({ kind: 'cross', layers: 1, heads: 2, rows: 2, columns: 2 })
-    expect(record.attentions[0]!.weights[1]).toEqual(Float32Array.of(0.5, 0.5, 0, 1))
+    expect(record.attentions[0]).toMatchObject({ kind: 'cross', layers: 1, heads: 1, rows: 2, columns: 2 })
+    expect(record.attentions[0]!.weights[0]![0]).toBeCloseTo(0.9, 4)
+    expect(record.attentions[0]!.weights[0]!.slice(2)).toEqual(Float32Array.of(0, 1))
     // Another hypothesis is the best: what they have in common stays, with its rows.
     partial.revise({ step: 1, end: 1 })
     expect(partial.output).toBe('x')
     expect(partial.record()!.attentions[0]!.rows).toBe(1)
-    partial.add({ step: 1, text: '看', begin: 2, end: 3, log_probability: -1, attention: { cross: [[0, 1], [1, 0]] } })
+    partial.add({ step: 1, text: '看', begin: 2, end: 3, log_probability: -1, cross_mean: row(1, 0) })
     expect(partial.output).toBe('x 看')
-    expect(partial.record()!.attentions[0]!.weights[1]).toEqual(Float32Array.of(0.5, 0.5, 1, 0))
+    expect(partial.record()!.attentions[0]!.weights[0]!.slice(2)).toEqual(Float32Array.of(1, 0))
     partial.revise({ step: 0, end: 0 })
     expect(partial.record()).toBeNull()
   })
