@@ -5,7 +5,9 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/thousands.h"
 #include "text/generators.h"
+#include "text/words.h"
 
 namespace fovea {
 
@@ -30,11 +32,10 @@ ParallelLines hold_out(ParallelLines& lines, int64_t wanted) {
   return held;
 }
 
-void leave_out(ParallelLines& lines, const std::vector<std::string>& sources) {
-  const std::unordered_set<std::string_view> known(sources.begin(), sources.end());
+template <class Unwanted> void remove_pairs(ParallelLines& lines, const Unwanted& unwanted) {
   size_t end = 0;
   for (size_t i = 0; i < lines.source.size(); ++i) {
-    if (known.contains(lines.source[i])) continue;
+    if (unwanted(i)) continue;
     std::swap(lines.source[end], lines.source[i]);
     std::swap(lines.target[end++], lines.target[i]);
   }
@@ -42,12 +43,16 @@ void leave_out(ParallelLines& lines, const std::vector<std::string>& sources) {
   lines.target.resize(end);
 }
 
+const std::string& target_kind(const Recipe& recipe) {
+  return (recipe.data.shared_vocabulary ? recipe.source_vocabulary : recipe.target_vocabulary).kind;
+}
+
 }  // namespace
 
 TrainingText::TrainingText(const Recipe& recipe, const std::string& known)
     : filter_(recipe.data.filter), options_(recipe.batch), seed_(static_cast<uint64_t>(recipe.seed)) {
   options_.seed = recipe.seed;
-  read(recipe.data, seed_);
+  read(recipe);
   if (known.empty()) {
     make_vocabularies(recipe);
   } else {
@@ -69,12 +74,33 @@ TrainingText::TrainingText(const Recipe& recipe, const std::string& known)
   if (filter_.sampling == 0) lines_ = {};  // never cut again
 }
 
-void TrainingText::read(const DataConfig& data, uint64_t seed) {
+void TrainingText::warn_of_long_words(const ParallelLines& lines, const std::vector<std::string>& files,
+                                      const Recipe& recipe) {
+  constexpr int64_t kNamed = 5;
+  int64_t found = 0;
+  const auto look = [&](const std::string& line, const std::string& kind, const std::string& file, size_t index) {
+    if (!has_long_word(line, kind) || ++found > kNamed) return;
+    messages_.push_back(
+        fmt::format("warning: {}:{}: skipped, because a word has {} characters; the most that {} subwords take is {}",
+                    file, index + 1, thousands(longest_word(line)), kind, thousands(kMostWordCharacters)));
+  };
+  for (size_t i = 0; i < lines.source.size(); ++i) {
+    look(lines.source[i], recipe.source_vocabulary.kind, files.front(), i);
+    look(lines.target[i], target_kind(recipe), files.back(), i);
+  }
+  if (found > kNamed) {
+    messages_.push_back(fmt::format("warning: {}: {} more like this", files.front(), counted(found - kNamed, "line")));
+  }
+}
+
+void TrainingText::read(const Recipe& recipe) {
+  const DataConfig& data = recipe.data;
   if (!data.generator.empty()) {
     // Other numbers than those learned from, and what is drawn twice by chance is left out.
-    valid_lines_ = generate(data.generator, data.generated_valid, seed + 1'000'003);
-    lines_ = generate(data.generator, data.generated, seed);
-    leave_out(lines_, valid_lines_.source);
+    valid_lines_ = generate(data.generator, data.generated_valid, seed_ + 1'000'003);
+    lines_ = generate(data.generator, data.generated, seed_);
+    const std::unordered_set<std::string_view> held_out(valid_lines_.source.begin(), valid_lines_.source.end());
+    remove_pairs(lines_, [&](size_t i) { return held_out.contains(lines_.source[i]); });
     return;
   }
   for (const std::string& file : data.train) {
@@ -82,12 +108,18 @@ void TrainingText::read(const DataConfig& data, uint64_t seed) {
           "data.train: {}: there is no such file; --set data.train=SOURCE,TARGET names your own", file);
   }
   lines_ = read_pairs(data.train);
+  warn_of_long_words(lines_, data.train, recipe);
   if (data.valid.empty()) {
     valid_lines_ = hold_out(lines_, data.held_out);
     messages_.push_back(fmt::format("no data.valid: {} pairs of data.train are held out", valid_lines_.source.size()));
   } else {
     valid_lines_ = read_pairs(data.valid);
+    warn_of_long_words(valid_lines_, data.valid, recipe);
   }
+  remove_pairs(valid_lines_, [&](size_t i) {
+    return has_long_word(valid_lines_.source[i], recipe.source_vocabulary.kind) ||
+           has_long_word(valid_lines_.target[i], target_kind(recipe));
+  });
 }
 
 void TrainingText::make_vocabularies(const Recipe& recipe) {

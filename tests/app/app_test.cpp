@@ -103,6 +103,13 @@ TEST_F(App, OverlongLinesAreCutAndSaidSo) {
   EXPECT_EQ(Json::parse(got.out.substr(second))["source"], line);
 }
 
+TEST_F(App, AnOverlongWordIsTranslatedWithAWarning) {
+  const Outcome got = fovea_command({"translate", "-m", "en-zh", "--max-length", "3"}, std::string(66'000, 'x') + "\n");
+  EXPECT_EQ(got.status, 0);
+  EXPECT_EQ(std::count(got.out.begin(), got.out.end(), '\n'), 1);
+  EXPECT_NE(got.err.find("standard input:1: warning: "), std::string::npos) << got.err;
+}
+
 TEST_F(App, UnknownWordsAreSaidSo) {
   const Outcome got = fovea_command({"translate", "-m", model()}, "a b\nabc a abc xyz\nb ghi\n");
   EXPECT_EQ(got.status, 0);

@@ -64,6 +64,22 @@ TEST_P(EveryKind, GoesRound) {
   }
 }
 
+TEST_P(EveryKind, AnOverlongWordIsNoTrouble) {
+  const std::string word(900'000, 'w');
+  std::vector<std::string> lines = corpus();
+  lines.push_back("a " + word);
+  lines.push_back(std::string("NBSP") + [] {
+    std::string text;
+    for (int i = 0; i < 40'000; ++i) text += "x\u00A0";  // one word to SentencePiece
+    return text;
+  }());
+  VocabularyOptions with = options(GetParam(), 200);
+  with.normalisation = "nmt_nfkc";
+  const auto vocabulary = train_vocabulary(lines, with).vocabulary;
+  EXPECT_FALSE(vocabulary->encode(word).empty());
+  EXPECT_EQ(vocabulary->tokenise(word).size(), vocabulary->encode(word).size());
+}
+
 TEST_P(EveryKind, TokensPointIntoTheText) {
   const auto vocabulary = train(options(GetParam(), 200));
   for (const std::string line :

@@ -186,6 +186,32 @@ TEST(Trainer, BadTextIsRefusedByFileAndLine) {
   EXPECT_FALSE(std::filesystem::exists(recipe.folder));
 }
 
+// A base64 blob, longer than the 65,535 characters at which SentencePiece would abort the process.
+TEST(Trainer, AnOverlongWordIsSkippedAndNamed) {
+  const TemporaryFolder folder;
+  std::string source, target;
+  for (int i = 1; i <= 200; ++i) {
+    const bool blob = i == 97 || i == 100;  // line 100 is held out for validation
+    source += (blob ? "see " + std::string(66'000, static_cast<char>('a' + i % 26)) : "a b c d e") + "\n";
+    target += "e d c b a\n";
+  }
+  for (const char* kind : {"bpe", "unigram"}) {
+    Recipe recipe = small_recipe(folder.file(kind));
+    recipe.data.generator = "";
+    recipe.data.train = {folder.file("a", source), folder.file("b", target)};
+    recipe.source_vocabulary.kind = kind;
+    recipe.source_vocabulary.size = 40;
+    recipe.training.steps = 1;
+    Silent listener;
+    train(recipe, Start::kNew, &listener);
+    for (const char* expected : {"a:97: skipped, because a word has 66,000 characters", "a:100: skipped",
+                                 "left out: 1 with a word of more than 3,000 characters"}) {
+      EXPECT_NE(listener.messages.find(expected), std::string::npos) << expected << "\n" << listener.messages;
+    }
+    EXPECT_NE(listener.messages.find("valid: kept 19 of 19 pairs"), std::string::npos) << listener.messages;
+  }
+}
+
 TEST(Trainer, WithoutValidationTextSomeIsHeldOut) {
   const TemporaryFolder folder;
   Recipe recipe = small_recipe(folder.file("run"));
