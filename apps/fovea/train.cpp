@@ -75,7 +75,9 @@ int train(const TrainFlags& flags) {
     return kDone;
   }
   if (flags.recipe.empty()) throw CLI::RequiredError("RECIPE");
-  const Recipe recipe = read_recipe(find_recipe(flags.recipe), flags.changes);
+  std::vector<std::string> warnings;
+  const Recipe recipe = read_recipe(find_recipe(flags.recipe), flags.changes, &warnings);
+  for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
   const Start start = flags.overwrite ? Start::kOverwrite : flags.resume ? Start::kResume : Start::kNew;
   Narrator narrator(recipe);
   Trainer trainer(recipe, start, narrator);

@@ -9,14 +9,13 @@
 namespace fovea {
 
 void TranslatorOptions::describe(Fields& f) {
-  f.add("device", device, "What to compute on: cpu, cuda or cuda:N, or auto, a card where there is one.");
-  f.add(
-       "precision", precision,
-       "What factors of products are rounded to, where the CPU has instructions for it: bf16, or weights and what they "
-       "are multiplied by to int8, the fastest.")
+  f.add("device", device, "Device: cpu, cuda, cuda:N, or auto (a GPU if there is one).");
+  f.add("precision", precision,
+        "Precision of matrix products, where the CPU has instructions for it; int8 is the fastest.")
       .choices({"f32", "bf16", "int8"});
-  f.add("batch_tokens", batch_tokens, "Source tokens decoded together.").at_least(1);
-  f.add("max_source", max_source, "Tokens of a line that are read; the rest is cut off, with a warning.").at_least(1);
+  f.add("batch_tokens", batch_tokens, "Batch size for decoding, in source tokens.").at_least(1);
+  f.add("max_source", max_source, "Maximum source length in tokens; longer lines are truncated with a warning.")
+      .at_least(1);
 }
 
 namespace {

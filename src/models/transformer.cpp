@@ -171,8 +171,12 @@ class Transformer final : public Model {
         encoder_norm_(parameters, "encoder.norm", config.embedding),
         decoder_norm_(parameters, "decoder.norm", config.embedding),
         out_(parameters, config, target_.table(), config.embedding, sizes.target_words) {
-    check(!config.attention.coverage,
-          "model.attention.coverage: the transformer decodes all steps at once; choose a recurrent model");
+    for (const AttentionConfig& attention : {config.attention, config.self_attention}) {
+      check(!attention.coverage,
+            "{}.coverage: coverage follows the steps of a recurrent decoder; expected model.architecture = bahdanau or "
+            "luong, got transformer",
+            attention.section);
+    }
     for (int64_t i = 0; i < config.encoder_layers; ++i)
       encoder_.emplace_back(parameters, fmt::format("encoder.{}", i), config);
     for (int64_t i = 0; i < config.decoder_layers; ++i)

@@ -26,14 +26,14 @@ std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std
 }  // namespace
 
 void FolderConfig::describe(Fields& f) {
-  f.add("format", format, "Version of this layout.").at_least(1).at_most(kFormat);
-  f.add("source_words", source_words, "Pieces of the source vocabulary.").at_least(4);
-  f.add("target_words", target_words, "Pieces of the target vocabulary.").at_least(4);
-  f.add("end_source", end_source, "Whether the source ends with the end mark.");
+  f.add("format", format, "Version of this file format.").at_least(1).at_most(kFormat);
+  f.add("source_words", source_words, "Size of the source vocabulary.").at_least(4);
+  f.add("target_words", target_words, "Size of the target vocabulary.").at_least(4);
+  f.add("end_source", end_source, "Whether an end-of-sentence token is appended to the source.");
   f.add("reverse_source", reverse_source, "Whether the source is read backwards.");
-  f.add("best_layer", best_layer, "The layer whose head below aligns words best, from 1; 0 when not measured.")
+  f.add("best_layer", best_layer, "Layer of the head that aligns words best, counted from 1; 0 if not measured.")
       .at_least(0);
-  f.add("best_head", best_head, "That head.").at_least(0);
+  f.add("best_head", best_head, "That head, counted from 1.").at_least(0);
   f.section("model", model);
 }
 
