@@ -89,7 +89,7 @@ int train(const TrainFlags& flags) {
   narrator.console().line(
       fmt::format("{}: {} steps in {}{}", result.why, thousands(result.steps), minutes_text(result.minutes), best));
   if (result.interrupted) {
-    narrator.console().line(fmt::format("saved; go on with: fovea train {}/recipe.toml --resume", recipe.folder));
+    narrator.console().line(fmt::format("checkpoint saved; continue with: fovea train {} --resume", recipe.folder));
     return kInterrupted;
   }
   narrator.console().line(

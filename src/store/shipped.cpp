@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/fields.h"
 #include "text/utf8.h"
 
 namespace fovea {
@@ -75,13 +76,18 @@ std::string find_model(const std::string& name) {
   }
   std::vector<std::string> names;
   for (const std::string& folder : all) names.push_back(name_of(folder));
-  fail("{}: expected a model folder{}, got nothing of that name", name,
-       names.empty() ? "" : fmt::format(" or one of {}", fmt::join(names, ", ")));
+  const std::string near = nearest_spelling(name, names);
+  fail("{}: there is no such model folder{}{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near),
+       names.empty() ? "" : fmt::format(" Models by name: {}", fmt::join(names, ", ")));
 }
 
 std::string find_recipe(const std::string& name) {
   std::error_code code;
-  if (fs::exists(name, code) || name.find('/') != std::string::npos) return name;
+  if (fs::exists(fs::path(name) / "recipe.toml", code)) return (fs::path(name) / "recipe.toml").string();  // of a run
+  if (fs::is_regular_file(name, code)) return name;
+  check(!fs::is_directory(name, code) || name.find('/') == std::string::npos,
+        "{}: expected a recipe or the folder of a training run, got a folder without recipe.toml", name);
+  if (name.find('/') != std::string::npos) return name;
   std::set<std::string> names;
   for (const fs::path& place : beside("recipes")) {
     for (const fs::directory_entry& entry : fs::directory_iterator(place, code)) {
@@ -92,8 +98,9 @@ std::string find_recipe(const std::string& name) {
       names.insert(entry.path().stem().string());
     }
   }
-  fail("{}: expected a recipe{}, got nothing of that name", name,
-       names.empty() ? "" : fmt::format(" or one of {}", fmt::join(names, ", ")));
+  const std::string near = nearest_spelling(name, {names.begin(), names.end()});
+  fail("{}: there is no such recipe{}{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near),
+       names.empty() ? "" : fmt::format(" Recipes by name: {}", fmt::join(names, ", ")));
 }
 
 std::string model_for(std::string_view text) {
@@ -101,7 +108,7 @@ std::string model_for(std::string_view text) {
   for (const std::string& folder : shipped_models()) {
     if (name_of(folder) == name) return folder;
   }
-  fail("expected --model: the shipped model {} is not found; FOVEA_MODELS may say where models are", name);
+  fail("expected --model: the default model {} was not found; set FOVEA_MODELS to the folder with your models", name);
 }
 
 }  // namespace fovea

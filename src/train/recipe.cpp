@@ -7,6 +7,7 @@
 #include "evaluate/tokenize.h"
 #include "text/generators.h"
 #include "train/metrics.h"
+#include "train/run_folder.h"
 #include "train/schedule.h"
 #include "train/toml_fields.h"
 
@@ -221,6 +222,7 @@ Recipe read_recipe(const std::string& path, std::span<const std::string> changes
   Fields fields = fields_of(recipe);
   const std::map<std::string, int64_t> lines = fields_from_toml(fields, path);
   std::map<std::string, std::string> places;  // of settings that somebody chose
+  if (const std::string run = run_of_recipe(path); !run.empty()) relocate(recipe, run);
   const bool complete = lines.size() == fields.list().size();
   for (const auto& [key, line] : lines) {
     if (!complete) places[key] = fmt::format("{}:{}", path, line);

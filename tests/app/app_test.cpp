@@ -61,7 +61,8 @@ TEST_F(App, ShippedModelsAreFoundAndTranslate) {
   std::string many = "word";
   for (int i = 0; i < 3000; ++i) many += " word";
   EXPECT_EQ(fovea_command({"view", many, "-o", folder->file("long.svg"), "--max-length", "20"}).status, 0);
-  expect_failure({"translate", "-m", "en-tlh", "I love you."}, 1, "en-tlh: expected a model folder or one of en-zh");
+  expect_failure({"translate", "-m", "en-tlh", "I love you."}, 1,
+                 "en-tlh: there is no such model folder; did you mean en-zh? Models by name: ");
 }
 
 TEST_F(App, DevicesAreNamed) {
@@ -195,13 +196,24 @@ TEST_F(App, BadInputIsNamed) {
   expect_failure({"train", folder->file("no.toml")}, 1, "no.toml: cannot open");
   expect_failure({"train", recipe(), "--set", "folder=" + model()}, 1, "there is a training run already");
   expect_failure({"train", recipe()}, 1, "folder: expected where the run should go");
-  expect_failure({"train", "datse"}, 1, "datse: expected a recipe or one of bahdanau");
+  expect_failure({"train", "datse"}, 1,
+                 "datse: there is no such recipe; did you mean dates? Recipes by name: bahdanau");
   expect_failure({"train", "dates", "--set", "data.train=a,b"}, 1, "got both; --set data.generator= leaves out");
   expect_failure({"train", "bahdanau", "--set", "folder=" + folder->file("other")}, 1,
                  "data.train: train.source: there is no such file; --set data.train=");
   expect_failure({"score", "-m", model(), folder->file("a", "x\ny\n"), folder->file("b", "x\n")}, 1, "b");
   expect_failure({"evaluate", "--hypotheses", folder->file("a", "x\ny\n"), "-r", folder->file("b", "x\n")}, 1,
                  "expected 2 lines");
+}
+
+TEST_F(App, ARunIsNamedByItsFolder) {
+  expect_failure({"train", model()}, 1, "there is a training run already");
+  const Outcome resumed = fovea_command({"train", model(), "--resume", "--set", "training.steps=4"});
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_NE(resumed.out.find("resuming"), std::string::npos) << resumed.out;
+  EXPECT_EQ(fovea_command({"train", model() + "/recipe.toml", "--resume", "--set", "training.steps=5"}).status, 0);
+  std::filesystem::create_directory(folder->file("empty"));
+  expect_failure({"train", folder->file("empty"), "--resume"}, 1, "got a folder without recipe.toml");
 }
 
 TEST_F(App, DamagedModelsAreRefused) {

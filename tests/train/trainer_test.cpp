@@ -89,8 +89,55 @@ TEST(Trainer, ARunIsNeverOverwrittenUnasked) {
   train(recipe, Start::kNew);
   EXPECT_ERROR(train(recipe, Start::kNew), "there is a training run already");
   recipe.model.hidden = 32;
-  EXPECT_ERROR(train(recipe, Start::kResume), "model.hidden: 24 then, 32 now");
+  EXPECT_ERROR(train(recipe, Start::kResume), "model.hidden was 24 and is now 32");
   EXPECT_EQ(train(recipe, Start::kOverwrite).steps, 12);
+}
+
+using Changes = std::vector<std::string>;
+
+// While it lives, the working directory is another.
+class InFolder {
+ public:
+  explicit InFolder(const std::string& folder) : before_(std::filesystem::current_path()) {
+    std::filesystem::create_directories(folder);
+    std::filesystem::current_path(folder);
+  }
+  ~InFolder() { std::filesystem::current_path(before_); }
+  InFolder(const InFolder&) = delete;
+  InFolder& operator=(const InFolder&) = delete;
+
+ private:
+  std::filesystem::path before_;
+};
+
+TEST(Trainer, ARunIsResumedFromAnywhere) {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 100; ++i) lines += "a b c\n";
+  folder.file("text", lines);
+  for (const std::string& named : {std::string("runs/x"), folder.file("absolute"), std::string("../outside")}) {
+    std::filesystem::path run;
+    {
+      const InFolder home(folder.file("home"));
+      std::filesystem::copy_file(folder.file("text"), "text", std::filesystem::copy_options::overwrite_existing);
+      Recipe recipe = small_recipe(named);
+      recipe.data.generator = "";
+      recipe.data.train = {"text", "text"};
+      recipe.training.steps = 2;
+      train(recipe, Start::kNew);
+      run = std::filesystem::canonical(named);
+    }
+    const InFolder elsewhere(folder.file("elsewhere"));
+    for (const std::string& path : {run.string(), std::filesystem::relative(run).string()}) {
+      Silent listener;
+      const Changes more = {fmt::format("training.steps={}", read_recipe(path + "/recipe.toml").training.steps + 1)};
+      train(read_recipe(path + "/recipe.toml", more), Start::kResume, &listener);
+      EXPECT_NE(listener.messages.find("resuming"), std::string::npos) << listener.messages;
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(".")) << named;
+    // A recipe of a run may serve another run, too.
+    EXPECT_EQ(read_recipe(run.string() + "/recipe.toml", Changes{"folder=other"}).folder, "other");
+  }
 }
 
 TEST(Trainer, AnInterruptFinishesTheStepAndSaves) {
