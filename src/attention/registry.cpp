@@ -134,37 +134,37 @@ constexpr std::string_view kBahdanau = "Bahdanau et al. 2015", kLuong = "Luong e
                            kVaswani = "Vaswani et al. 2017";
 
 const ScoreEntry kScores[] = {
-    {"dot", "q . k", kLuong, "T S D", "The dot product. No parameters; queries and keys share a space.",
+    {"dot", "q . k", kLuong, "T S D", "Dot product. No parameters; queries and keys have the same size.",
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters&, const std::string&) -> std::unique_ptr<Score> {
        return std::make_unique<DotScore>(c, s, 1.0f);
      }},
     {"scaled-dot", "q . k / sqrt(d)", kVaswani, "T S D",
-     "The dot product, scaled so that softmax stays soft in many dimensions.",
+     "Dot product, scaled so that the softmax does not saturate in high dimensions.",
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters&, const std::string&) -> std::unique_ptr<Score> {
        const int64_t depth = s.query / c.heads;
        return std::make_unique<DotScore>(c, s, 1.0f / std::sqrt(static_cast<float>(depth)));
      }},
-    {"general", "q . W k", kLuong, "S D^2 + T S D", "Bilinear: a learned matrix between the two spaces.",
+    {"general", "q . W k", kLuong, "S D^2 + T S D", "Bilinear: a learned matrix between query and key.",
      with_parameters<GeneralScore>},
     {"additive", "v . tanh(W q + U k)", kBahdanau, "(T + S) D^2 + T S D tanh",
-     "A small network looks at query and key together.",
+     "A one-layer network over query and key.",
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters& p, const std::string& n) -> std::unique_ptr<Score> {
        return std::make_unique<AdditiveScore>(c, s, p, n, false);
      }},
     {"concat", "v . tanh(W [q; k] + b)", kLuong, "(T + S) D^2 + T S D tanh",
-     "Additive, written over the joined vector, with a bias.",
+     "Additive over the concatenated vectors, with a bias.",
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters& p, const std::string& n) -> std::unique_ptr<Score> {
        return std::make_unique<AdditiveScore>(c, s, p, n, true);
      }},
-    {"cosine", "b q . k / (|q| |k|)", "Graves et al. 2014", "T S D", "The angle alone, with a learned sharpness b.",
+    {"cosine", "b q . k / (|q| |k|)", "Graves et al. 2014", "T S D", "Cosine similarity with a learned sharpness b.",
      with_parameters<CosineScore>},
-    {"location", "(W q)_s", kLuong, "T S D", "The query alone says where to look, whatever is there.",
+    {"location", "(W q)_s", kLuong, "T S D", "The query alone chooses the position; keys are ignored.",
      with_parameters<LocationScore>},
 };
 
 const Choice kScopes[] = {
     {"global", "all s", kBahdanau, "T S", "Every source position."},
-    {"local-m", "|s - t| <= w", kLuong, "T w", "A window that moves one position a step."},
+    {"local-m", "|s - t| <= w", kLuong, "T w", "A window that moves by one position per step."},
     {"local-p", "|s - p| <= w, p = S sigmoid(v . tanh(W q))", kLuong, "T w",
      "A window around a predicted position, weighted by a Gaussian."},
 };
@@ -174,15 +174,15 @@ const Choice kSelections[] = {
     {"sparse", "sparsemax", "Martins & Astudillo 2016", "T S log S",
      "A weighted mean in which most weights are exactly zero."},
     {"hard", "one sampled s", "Xu et al. 2015", "T S",
-     "One value, sampled in training (REINFORCE or straight-through), the likeliest in decoding."},
+     "One value: sampled in training (REINFORCE or straight-through), the most likely one in decoding."},
 };
 
 const Choice kRelatives[] = {
-    {"none", "", "", "", "Scores do not know positions."},
+    {"none", "", "", "", "No positions inside the score."},
     {"shaw", "q . (k + r_{s-t})", "Shaw et al. 2018", "T S D",
-     "A learned vector for each distance, cut at the window."},
+     "A learned vector for each distance, clipped at the window."},
     {"rotary", "R_t q . R_s k", "Su et al. 2021", "(T + S) D",
-     "Queries and keys turned by an angle that grows with their position."},
+     "Queries and keys rotated by an angle that grows with their position."},
     {"alibi", "q . k - m_h |s - t|", "Press et al. 2022", "T S",
      "A penalty that grows with distance, steeper in some heads."},
 };

@@ -10,10 +10,12 @@ namespace fovea {
 namespace {
 
 const ArchitectureEntry kArchitectures[] = {
-    {"rnn-seq2seq", "Sutskever et al. 2014", "Recurrent, without attention: shows the bottleneck.", make_rnn_seq2seq},
-    {"bahdanau", "Bahdanau et al. 2015", "Recurrent; the last state attends before each step.", make_bahdanau},
-    {"luong", "Luong et al. 2015", "Recurrent; the new state attends after each step.", make_luong},
-    {"transformer", "Vaswani et al. 2017", "Attention alone.", make_transformer},
+    {"rnn-seq2seq", "Sutskever et al. 2014",
+     "Recurrent, without attention: shows the bottleneck of a fixed-size vector.", make_rnn_seq2seq},
+    {"bahdanau", "Bahdanau et al. 2015", "Recurrent; the previous decoder state attends before each step.",
+     make_bahdanau},
+    {"luong", "Luong et al. 2015", "Recurrent; the new decoder state attends after each step.", make_luong},
+    {"transformer", "Vaswani et al. 2017", "Attention and feed-forward layers only.", make_transformer},
 };
 
 }  // namespace

@@ -62,8 +62,8 @@ class Words {
     if (config_.positions == "sinusoidal") {
       x = add_rows(x, sinusoids_(position, count, config_.embedding, x.device(), x.dtype()));
     } else if (positions_ != nullptr) {
-      check(position + count <= config_.longest, "model.longest: expected at most {} tokens, got {}", config_.longest,
-            position + count);
+      check(position + count <= config_.longest, "model.longest: learned positions cover {} tokens, got {}",
+            config_.longest, position + count);
       x = add_rows(x, positions_->var().slice(position, position + count));
     }
     return dropout(x, static_cast<float>(config_.dropout));
@@ -271,7 +271,7 @@ class TransformerDecoder final : public Decoder {
 
   Var step(const Tensor& words) override {
     const int64_t beams = words.dim(0), batch = words.dim(1), rows = beams * batch;
-    check(step_ < options_.longest, "decode: expected at most {} steps, got one more", options_.longest);
+    check(step_ < options_.longest, "decode: expected at most {} steps", options_.longest);
     weights_ = step_ == 0 ? encoder_weights_ : std::vector<TakenWeights>();
     Flow x = {model_.target_(words.reshape({1, rows}), step_), {}};  // [1,K*B,D]
     for (size_t i = 0; i < layers_.size(); ++i) {

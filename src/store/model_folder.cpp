@@ -18,7 +18,7 @@ std::string weights_path(const std::string& folder) { return folder + "/model.sa
 
 std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side, int64_t words) {
   std::shared_ptr<const Vocabulary> vocabulary = load_vocabulary(folder, side);
-  check(vocabulary->size() == words, "{}/{}.{}: expected {} pieces, as config.json says, got {}", folder, side,
+  check(vocabulary->size() == words, "{}/{}.{}: expected {} tokens, as in config.json, got {}", folder, side,
         vocabulary->extension(), words, vocabulary->size());
   return vocabulary;
 }
@@ -47,8 +47,8 @@ BatchOptions LoadedModel::batches() const {
 
 LoadedModel load_model(const std::string& folder, Device device) {
   check(std::filesystem::is_directory(folder), "{}: expected a model folder, got {}", folder,
-        std::filesystem::exists(folder) ? "a file" : "nothing there");
-  check(std::filesystem::exists(config_path(folder)), "{}: expected a model folder, got one without config.json",
+        std::filesystem::exists(folder) ? "a file" : "no such folder");
+  check(std::filesystem::exists(config_path(folder)), "{}: expected a model folder, got a folder without config.json",
         folder);
   LoadedModel loaded;
   Fields fields = fields_of(loaded.config);
@@ -73,7 +73,7 @@ void save_model_description(const std::string& folder, const FolderConfig& confi
                             const Vocabulary& target) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
-  check(!code, "{}: cannot make the folder: {}", folder, code.message());
+  check(!code, "{}: cannot create the folder: {}", folder, code.message());
   save_config(folder, config);
   save_vocabulary(source, folder, "source");
   save_vocabulary(target, folder, "target");

@@ -42,21 +42,26 @@ std::vector<fs::path> places() {
   return all;
 }
 
-bool is_model(const fs::path& folder) {
-  std::error_code code;
-  return fs::exists(folder / "config.json", code) && fs::exists(folder / "model.safetensors", code);
-}
-
 std::string name_of(const std::string& folder) { return fs::path(folder).filename().string(); }
 
 }  // namespace
+
+bool is_model_folder(const std::string& path) {
+  std::error_code code;
+  return fs::exists(fs::path(path) / "config.json", code) && fs::exists(fs::path(path) / "model.safetensors", code);
+}
+
+bool is_shipped_model(const std::string& name) {
+  const std::vector<std::string> all = shipped_models();
+  return std::any_of(all.begin(), all.end(), [&](const std::string& folder) { return name_of(folder) == name; });
+}
 
 std::vector<std::string> shipped_models() {
   std::vector<std::string> found;
   for (const fs::path& place : places()) {
     std::error_code code;
     for (const fs::directory_entry& entry : fs::directory_iterator(place, code)) {
-      if (!is_model(entry.path())) continue;
+      if (!is_model_folder(entry.path().string())) continue;
       const std::string folder = entry.path().lexically_normal().string();
       const auto same = [&](const std::string& other) { return name_of(other) == name_of(folder); };
       if (std::none_of(found.begin(), found.end(), same)) found.push_back(folder);

@@ -93,8 +93,8 @@ void Sentences::append(std::span<const int32_t> ids) {
 }
 
 std::string FilterReport::text() const {
-  std::string text = fmt::format("kept {} of {} pairs", thousands(kept), thousands(total));
-  std::string_view separator = "; left out: ";
+  std::string text = fmt::format("kept {} of {}", thousands(kept), counted(total, "pair"));
+  std::string_view separator = "; skipped: ";
   const auto add = [&](int64_t count, std::string_view reason) {
     if (count == 0) return;
     text += fmt::format("{}{} {}", separator, thousands(count), reason);
@@ -105,8 +105,8 @@ std::string FilterReport::text() const {
   add(long_word, fmt::format("with a word of more than {} characters", thousands(kMostWordCharacters)));
   add(long_source, "with a source that is too long");
   add(long_target, "with a target that is too long");
-  add(ratio, "with sides of too different length");
-  add(duplicate, "seen before");
+  add(ratio, "over the length ratio");
+  add(duplicate, "duplicate");
   return text;
 }
 
@@ -146,7 +146,7 @@ BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, c
     }
   }
   report.kept = built.corpus.size();
-  check(report.kept > 0, "corpus: expected pairs to train on, got none: {}", report.text());
+  check(report.kept > 0, "corpus: no pairs left: {}", report.text());
   return built;
 }
 

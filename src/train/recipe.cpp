@@ -183,17 +183,19 @@ namespace {
 
 void check_recipe(const Recipe& r, const std::string& path) {
   const auto files = [&](std::string_view key, const std::vector<std::string>& list) {
-    check(list.size() <= 2, "{}: data.{}: expected one TSV file or two files, got {}", path, key, list.size());
+    check(list.size() <= 2, "{}: data.{}: expected one TSV file or two text files, got {} files", path, key,
+          list.size());
   };
   files("train", r.data.train);
   files("valid", r.data.valid);
   check(!r.data.generator.empty() || !r.data.train.empty(),
         "{}: expected data.train (files) or data.generator, got neither", path);
   check(r.data.generator.empty() || r.data.train.empty(),
-        "{}: expected either data.train (files) or data.generator, got both; --set data.generator= leaves out the "
-        "generator",
+        "{}: expected either data.train (files) or data.generator, got both; --set data.generator= turns the generator "
+        "off",
         path);
-  check(r.data.generator.empty() || r.data.valid.empty(), "{}: data.valid: a generator makes its own", path);
+  check(r.data.generator.empty() || r.data.valid.empty(),
+        "{}: data.valid: expected none, because data.generator makes its own validation text", path);
   check((r.training.guided_alignment > 0) == !r.data.alignment.empty(),
         "{}: expected training.guided_alignment and data.alignment together", path);
   check(r.training.guided_alignment == 0 || r.model.architecture != "rnn-seq2seq",
@@ -203,11 +205,11 @@ void check_recipe(const Recipe& r, const std::string& path) {
   check(r.batch.tokens > 0 || r.batch.sentences > 0, "{}: expected batch.tokens or batch.sentences above 0", path);
   const TrainingConfig& t = r.training;
   check(t.epochs > 0 || t.steps > 0 || t.minutes > 0 || r.validation.patience > 0 || r.validation.goal > 0,
-        "{}: expected a reason to stop: training.epochs, training.steps, training.minutes, validation.patience or "
+        "{}: expected a stopping criterion: training.epochs, training.steps, training.minutes, validation.patience or "
         "validation.goal",
         path);
   check(t.schedule != "cosine" || t.steps > 0 || t.epochs > 0 || t.minutes > 0,
-        "{}: training.schedule: cosine needs an end: training.steps, training.epochs or training.minutes", path);
+        "{}: training.schedule: the cosine schedule needs training.steps, training.epochs or training.minutes", path);
   try {
     check_options(r.validation.search);
   } catch (const Error& error) {

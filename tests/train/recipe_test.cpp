@@ -62,7 +62,7 @@ TEST(Recipe, MistakesAreNamedWithTheirPlace) {
   EXPECT_ERROR(read_recipe(folder.file("none.toml")), "cannot open");
   EXPECT_ERROR(read_recipe(folder.file("r.toml", "folder = \"x\"\n")),
                "expected data.train (files) or data.generator, got neither");
-  EXPECT_ERROR(read_recipe(folder.file("r.toml", "[data]\ngenerator = \"dates\"\n")), "expected a reason to stop");
+  EXPECT_ERROR(read_recipe(folder.file("r.toml", "[data]\ngenerator = \"dates\"\n")), "expected a stopping criterion");
   const std::string good = folder.file("good.toml", kSmallest);
   const auto set = [&](const std::string& change) { return read_recipe(good, std::vector<std::string>{change}); };
   EXPECT_ERROR(set("model.hidden"), "expected KEY=VALUE");
@@ -74,7 +74,7 @@ TEST(Recipe, MistakesAreNamedWithTheirPlace) {
   EXPECT_ERROR(set("training.optimizer=adam"), "did you mean training.optimiser?");
   EXPECT_ERROR(set("heads=3"), "did you mean model.attention.heads?");
   EXPECT_ERROR(set("validation.search.temperature=2"), "validation.search.temperature");
-  EXPECT_ERROR(set("data.train=a,b,c"), "expected one TSV file or two files, got 3");
+  EXPECT_ERROR(set("data.train=a,b,c"), "expected one TSV file or two text files, got 3 files");
 }
 
 }  // namespace
