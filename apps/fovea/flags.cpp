@@ -15,11 +15,11 @@ void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields,
   for (const Field& field : fields->list()) {
     std::string flag = "--" + field.key();
     std::replace(flag.begin(), flag.end(), '_', '-');
-    const auto set = [fields, key = field.key()](const std::string& word) {
+    const auto set = [fields, flag, key = field.key()](const std::string& word) {
       try {
         fields->find(key).set_text(word);
       } catch (const Error& error) {
-        throw CLI::ValidationError(error.what());
+        throw CLI::ValidationError(flag + std::string(error.what()).substr(key.size()));  // it begins with the key
       }
     };
     CLI::Option* option = nullptr;

@@ -10,6 +10,7 @@
 #include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
+#include "fovea/mistakes.h"
 #include "store/shipped.h"
 #include "train/trainer.h"
 
@@ -90,7 +91,7 @@ int train(const TrainFlags& flags) {
     fmt::print("{}", recipe_text(Recipe(), true));
     return kDone;
   }
-  if (flags.recipe.empty()) throw CLI::RequiredError("RECIPE");
+  if (flags.recipe.empty()) return misused("train: expected a recipe, as in: fovea train dates");
   std::vector<std::string> warnings;
   const Recipe recipe = read(flags, warnings);
   for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);

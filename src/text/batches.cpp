@@ -180,7 +180,7 @@ std::vector<int64_t> Batcher::next_rows() {
 
 void Batcher::set_state(State state) {
   check(state.epoch >= 0 && state.next >= 0 && state.next < batches(),
-        "batches: expected to go on with one of {} batches of an epoch, got batch {} of epoch {}", batches(),
+        "batches: expected a position within the {} batches of an epoch, got batch {} of epoch {}", batches(),
         state.next, state.epoch);
   state_ = state;
   arrange();

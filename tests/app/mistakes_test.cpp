@@ -42,7 +42,7 @@ TEST_F(App, SettingsWithoutEffectAreWarnedOf) {
   EXPECT_EQ(heads.status, 1);
   EXPECT_NE(heads.err.find("model.self_attention.heads: expected a divisor of the depth 64, got 3"), std::string::npos)
       << heads.err;
-  EXPECT_NE(heads.err.find("recipes/reverse.toml:21: model.hidden has no effect: it needs model.architecture = "),
+  EXPECT_NE(heads.err.find("recipes/reverse.toml:20: model.hidden has no effect: it needs model.architecture = "),
             std::string::npos)
       << heads.err;
   EXPECT_EQ(fovea_command({"translate", "-m", model(), "--length-penalty", "1"}, "a\n").err,
