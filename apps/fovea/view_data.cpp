@@ -43,7 +43,7 @@ std::vector<Diagnosed> diagnose_all(const ViewFlags& flags) {
     all.push_back(
         {record.line, record.rank, record.source_text, record.target_text, diagnose(reduce(record, flags.heads))});
   });
-  check(!all.empty(), "view: expected sentences, got none that have words");
+  check(!all.empty(), "view: expected sentences, got empty lines only");
   if (flags.sort_by.empty()) return all;
   const bool higher = Diagnostics::higher_is_worse(flags.sort_by);
   std::stable_sort(all.begin(), all.end(), [&](const Diagnosed& a, const Diagnosed& b) {
