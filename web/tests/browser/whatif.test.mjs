@@ -76,7 +76,7 @@ test('tokens are sampled as the page says', { skip: why }, async () => {
   await page.getByLabel('Top-p').fill('0.9')
   await page.getByLabel('N-best').selectOption('3')
   // Answers to what was asked on the way may come first.
-  const drawn = page.waitForResponse((r) => r.url().endsWith('/v1/translate') && r.request().postDataJSON().seed === 2)
+  const drawn = page.waitForResponse((r) => r.url().endsWith('/v1/translate') && r.request().postDataJSON().seed === 2 && r.request().postDataJSON().attention === 'compact')
   await page.getByRole('button', { name: 'Resample' }).click()
   await drawn
   await page.waitForFunction(() => document.querySelectorAll('.candidates button').length === 3)
