@@ -280,6 +280,7 @@ std::shared_ptr<const Served> Api::find(const std::string& name) const {
 Work Api::submit(const Call& call, const std::shared_ptr<const Served>& served, std::shared_ptr<Job> job,
                  std::function<std::string(const Job&)> write) const {
   job->measure(served->model->translator());
+  job->client = call.client;
   job->reservation = clients_->reserve(call.client, job->cost);
   job->deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(options_.timeout * 1000));
   job->notify = call.notify;

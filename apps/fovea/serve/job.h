@@ -34,6 +34,7 @@ class Job {
   int64_t tokens = 0, cost = 0;        // the sums
   Clock::time_point queued, deadline;
   std::function<void()> notify;       // called when there is a new step and when the job is done, on a worker's thread
+  std::string client;                 // who asked: clients take turns
   std::shared_ptr<void> reservation;  // the client's budget that the job occupies until it is done
 
   // The result. A piece's worker writes its own sentences; the client's side reads once the job is done.

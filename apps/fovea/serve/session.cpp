@@ -251,7 +251,8 @@ net::awaitable<bool> Session::next_request(bool first) {
 
 net::awaitable<void> Session::serve_request() {
   begin_ = Clock::now();
-  method_ = path_ = client_ = "";
+  method_ = path_ = key_ = "";
+  client_ = address_;
   id_ = request_id("", shared_.requests);
   version_ = 11;
   is_head_ = keep_alive_ = false;
@@ -259,7 +260,8 @@ net::awaitable<void> Session::serve_request() {
   Call call;
   if (!co_await read_request(call)) co_return;
   Reply reply = shared_.api.handle(call);
-  client_ = call.client == address_ ? "" : call.client;
+  client_ = call.address;
+  key_ = call.client == call.address ? "" : call.client;
   if (auto* work = std::get_if<Work>(&reply)) {
     if (work->streams) {
       co_await stream(std::move(*work), call.accepts_gzip);
@@ -536,8 +538,8 @@ void Session::note(const Answer& answer) {
   const double passed = std::chrono::duration<double>(Clock::now() - begin_).count();
   shared_.metrics.add_request(std::string(Api::label_of(path_)), answer.status, passed);
   shared_.log.request({.id = id_,
-                       .client = address_,
-                       .key = client_,
+                       .client = client_,
+                       .key = key_,
                        .method = method_,
                        .path = path_,
                        .status = answer.status,

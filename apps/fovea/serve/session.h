@@ -129,7 +129,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Clock::time_point begin_;
   unsigned version_ = 11;
   bool is_head_ = false;
-  std::string method_, path_, id_, client_;
+  std::string method_, path_, id_, client_, key_;
   size_t bytes_in_ = 0, bytes_out_ = 0;
 
   // Kept by Connections.

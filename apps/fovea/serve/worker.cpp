@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/threads.h"
 #include "decode/options.h"
@@ -13,6 +14,8 @@ namespace {
 
 constexpr int kMostThreads = 4;               // of a model; more would split the queue into batches that are too small
 constexpr int64_t kWorthSharing = 4'000'000;  // multiplications of a step; with fewer, cores would wait for one another
+
+constexpr int64_t kShares = 4;  // of a batch: where several clients wait, one has at most one of them
 
 bool together(const Job& a, const Job& b) { return !a.alone && !b.alone && a.group == b.group; }
 
@@ -164,8 +167,16 @@ Worker::Batch Worker::take(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Adds sentences to a batch until its load is `most`. A job with sentences left goes to the end of the queue.
+// Adds sentences to a batch until its load is `most`; where several clients wait, each has a share of that. A job with
+// sentences left goes to the end of the queue.
 void Worker::gather(Batch& batch, int64_t& load, int64_t most) {
+  const bool alone = std::all_of(queue_.begin(), queue_.end(),
+                                 [&](const auto& job) { return job->client == queue_.front()->client; });
+  const int64_t share = alone ? most : most / kShares;
+  std::unordered_map<std::string, int64_t> loads;  // by client
+  for (const Piece& piece : batch) {
+    for (size_t i = piece.begin; i < piece.end; ++i) loads[piece.job->client] += load_of(*piece.job, i);
+  }
   std::deque<std::shared_ptr<Job>> passed, unfinished;
   for (; !queue_.empty() && (batch.empty() || load < most); queue_.pop_front()) {
     std::shared_ptr<Job>& job = queue_.front();
@@ -175,23 +186,25 @@ void Worker::gather(Batch& batch, int64_t& load, int64_t most) {
       job->finish(job->size() - job->taken);
       continue;
     }
-    if (!batch.empty() && !together(*batch.front().job, *job)) {
+    int64_t& used = loads[job->client];
+    if (!batch.empty() && (!together(*batch.front().job, *job) || used >= share)) {
       passed.push_back(std::move(job));
       continue;
     }
     const size_t begin = job->taken;
     for (size_t& i = job->taken; i < job->size(); ++i) {
       const int64_t more = load_of(*job, i);
-      if (!job->alone && load > 0 && load + more > most) break;
+      const bool full = load + more > most || (used > 0 && used + more > share);
+      if (!job->alone && load > 0 && full) break;
       load += more;
+      used += more;
       queued_load_ -= more;
     }
-    if (job->taken == begin) break;  // it is the first of the next batch
-    batch.push_back({job, begin, job->taken});
-    if (job->taken < job->size()) {
+    if (job->taken > begin) batch.push_back({job, begin, job->taken});
+    if (job->taken == begin) {
+      passed.push_back(std::move(job));
+    } else if (job->taken < job->size()) {
       unfinished.push_back(std::move(job));
-      queue_.pop_front();
-      break;
     }
   }
   queue_.insert(queue_.begin(), passed.begin(), passed.end());
