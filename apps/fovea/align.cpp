@@ -113,24 +113,29 @@ int align_text(const AlignFlags& flags) {
 }  // namespace
 
 void add_align(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("align", "Align the words of two texts by what a model attends to.");
+  CLI::App* command = app.add_subcommand("align", "Align the words of parallel text using a model's attention.");
   const auto flags = std::make_shared<AlignFlags>();
-  add_model_flags(*command, *flags)->description("A model folder that translates source to target.");
-  command->add_option("--reverse-model", flags->reverse_model, "One for the other direction: both are joined.")
+  add_model_flags(*command, *flags)->description("A model that translates source to target.");
+  command
+      ->add_option("--reverse-model", flags->reverse_model,
+                   "A model for the other direction; the two alignments are symmetrised.")
       ->type_name("DIR");
-  command->add_option("source", flags->source, "Source text, or a TSV file of both sides.")->type_name("FILE");
-  command->add_option("target", flags->target, "Target text, line by line beside it.")->type_name("FILE");
-  command->add_option("--forward", flags->forward, "Or: alignments of one direction to join ...")->type_name("FILE");
-  command->add_option("--backward", flags->backward, "... with those of the other, also source-target.")
+  command->add_option("source", flags->source, "Source text, or a TSV file with both sides.")->type_name("FILE");
+  command->add_option("target", flags->target, "Target text, aligned line by line.")->type_name("FILE");
+  command->add_option("--forward", flags->forward, "Symmetrise two files of alignments instead: this one ...")
+      ->type_name("FILE");
+  command
+      ->add_option("--backward", flags->backward,
+                   "... and this one of the other direction, also written source-target.")
       ->type_name("FILE")
       ->needs("--forward");
-  command->add_option("--join", flags->join, "How two directions become one.")->check(CLI::IsMember(symmetrisations()));
-  command->add_option("--first", flags->first, "The number of the first word.")->check(CLI::IsMember({0, 1}));
-  command->add_option("-o,--output", flags->output, "Where alignments go; standard output if not given.")
+  command->add_option("--join", flags->join, "Symmetrisation heuristic.")->check(CLI::IsMember(symmetrisations()));
+  command->add_option("--first", flags->first, "Index of the first word.")->check(CLI::IsMember({0, 1}));
+  command->add_option("-o,--output", flags->output, "File for the alignments; standard output by default.")
       ->type_name("FILE");
   add_flags(*command, flags->align, "Alignment");
   add_flags(*command, flags->heads, "Heads");
-  command->footer("Output is Pharaoh's: 0-0 1-2 ..., source word - target word, a line a pair.");
+  command->footer("Output is in Pharaoh format: 0-0 1-2 ... (source word - target word), one line per pair.");
   command->callback(
       [flags, &run] { run = [flags] { return flags->forward.empty() ? align_text(*flags) : join_files(*flags); }; });
 }

@@ -42,14 +42,14 @@ int data(const DataFlags& flags) {
 }  // namespace
 
 void add_data(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("data", "Make text pairs of a toy task; without a name, list the tasks.");
+  CLI::App* command = app.add_subcommand("data", "Generate text pairs for a toy task; without a name, list the tasks.");
   const auto flags = std::make_shared<DataFlags>();
-  command->add_option("task", flags->name, "Which task.")->type_name("TASK");
-  command->add_option("-n,--count", flags->count, "How many pairs.")->check(at_least(1))->capture_default_str();
-  command->add_option("--seed", flags->seed, "Of the random numbers.")->check(at_least(0))->capture_default_str();
-  command->add_option("--source", flags->source, "File for the sources; without files, TSV to standard output.")
+  command->add_option("task", flags->name, "Name of the task.")->type_name("TASK");
+  command->add_option("-n,--count", flags->count, "Number of pairs.")->check(at_least(1))->capture_default_str();
+  command->add_option("--seed", flags->seed, "Random seed.")->check(at_least(0))->capture_default_str();
+  command->add_option("--source", flags->source, "File for the source side; without files, TSV is printed.")
       ->type_name("FILE");
-  command->add_option("--target", flags->target, "File for the targets.")->type_name("FILE");
+  command->add_option("--target", flags->target, "File for the target side.")->type_name("FILE");
   command->callback([flags, &run] { run = [flags] { return data(*flags); }; });
 }
 

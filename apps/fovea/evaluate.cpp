@@ -29,7 +29,7 @@ using Json = nlohmann::ordered_json;
 
 struct EvaluateFlags : ModelFlags {
   std::vector<std::string> references, names = {"bleu", "chrf"};
-  std::string hypotheses, source, output, tokenizer = "13a";
+  std::string hypotheses, source, output, tokenizer;  // tokenizer: empty to choose by the text
   bool by_length = false, several = false, json = false, lowercase = false;
   SearchOptions search;
   AlignmentTest alignment;
@@ -123,7 +123,8 @@ double run_models(const EvaluateFlags& flags, TestSet& set) {
     references.push_back(set.segments[i].references.front());
     output.write(translations[i].text() + "\n");
     if (translations[i].cut) {
-      console.line(fmt::format("{}:{}: warning: cut at {} tokens", flags.source, i + 1, translator.most_source()));
+      console.line(
+          fmt::format("{}:{}: warning: truncated to {} tokens", flags.source, i + 1, translator.most_source()));
     }
   }
   output.commit();
@@ -136,11 +137,45 @@ double run_models(const EvaluateFlags& flags, TestSet& set) {
   return std::exp(-total / static_cast<double>(tokens));
 }
 
+// Most lines have Chinese characters.
+template <class Lines> bool is_chinese(const Lines& lines, const auto& text_of) {
+  size_t chinese = 0;
+  for (const auto& line : lines) chinese += has_han(text_of(line)) ? 1 : 0;
+  return 2 * chinese > lines.size();
+}
+
+bool references_are_chinese(const TestSet& set) {
+  return is_chinese(set.segments, [](const Segment& s) -> const std::string& { return s.references.front(); });
+}
+
+bool scores_bleu(const EvaluateFlags& flags) {
+  return std::find(flags.names.begin(), flags.names.end(), "bleu") != flags.names.end();
+}
+
+// The tokenizer that was asked for, or the one that suits the references; says so where that is not the usual one.
+std::string choose_tokenizer(const EvaluateFlags& flags, const TestSet& set) {
+  const bool chinese = references_are_chinese(set);
+  if (flags.tokenizer.empty()) {
+    if (chinese && scores_bleu(flags)) {
+      fmt::print(stderr, "the references are Chinese: BLEU uses the zh tokenizer (--tokenizer chooses another)\n");
+    }
+    return chinese ? "zh" : "13a";
+  }
+  const bool splits_at_spaces = flags.tokenizer == "13a" || flags.tokenizer == "none";
+  if (chinese && splits_at_spaces && scores_bleu(flags)) {
+    fmt::print(stderr, "warning: with --tokenizer {}, BLEU counts Chinese text without spaces as one word; use zh\n",
+               flags.tokenizer);
+  }
+  return flags.tokenizer;
+}
+
 void print_by_length(const EvaluateFlags& flags, const TestSet& set, std::span<const Metric> metrics) {
   check(!set.sources.empty(), "evaluate: --by-length needs --source");
+  const bool chinese = is_chinese(set.sources, [](const std::string& source) -> const std::string& { return source; });
+  const Tokenizer tokenizer = tokenizer_named(!flags.tokenizer.empty() ? flags.tokenizer : chinese ? "zh" : "13a");
   std::vector<int64_t> lengths;
   for (const std::string& source : set.sources) {
-    lengths.push_back(static_cast<int64_t>(tokenize(source, tokenizer_named(flags.tokenizer)).size()));
+    lengths.push_back(static_cast<int64_t>(tokenize(source, tokenizer).size()));
   }
   fmt::print("\n{}", by_length(set.segments, lengths, metrics).text());
 }
@@ -150,7 +185,7 @@ int evaluate_links(const EvaluateFlags& flags) {
   AlignmentTest test = flags.alignment;
   check(
       !flags.hypotheses.empty() || (flags.models.size() == 1 && !flags.source.empty() && flags.references.size() == 1),
-      "evaluate: --alignment needs --hypotheses (alignments to measure), or one --model, --source and --references");
+      "evaluate: --alignment needs --hypotheses with alignments, or one --model with --source and --references");
   test.hypotheses = flags.hypotheses;
   test.source = flags.source;
   if (!flags.references.empty()) test.target = flags.references.front();
@@ -160,23 +195,17 @@ int evaluate_links(const EvaluateFlags& flags) {
 
 int evaluate(const EvaluateFlags& flags) {
   if (!flags.alignment.gold.empty()) return evaluate_links(flags);
-  check(!flags.references.empty(), "evaluate: expected --references, what the translations should be");
+  check(!flags.references.empty(), "evaluate: expected --references");
   check(flags.models.empty() != flags.hypotheses.empty(), "evaluate: expected either --hypotheses or --model, got {}",
         flags.models.empty() ? "neither" : "both");
-  check(flags.models.empty() || !flags.source.empty(), "evaluate: --model needs --source to translate");
+  check(flags.models.empty() || !flags.source.empty(), "evaluate: --model needs --source");
   check(!flags.several || !flags.source.empty(), "evaluate: --join-sources needs --source");
+  warn_of_unused(flags.search);
   TestSet set = read_set(flags);
   Json json{{"segments", set.segments.size()}};
   if (!flags.models.empty()) json["perplexity"] = run_models(flags, set);
-  const BleuOptions bleu{.tokenizer = tokenizer_named(flags.tokenizer), .lowercase = flags.lowercase};
+  const BleuOptions bleu{.tokenizer = tokenizer_named(choose_tokenizer(flags, set)), .lowercase = flags.lowercase};
   std::vector<Metric> metrics;
-  const bool words_by_spaces = flags.tokenizer == "13a" || flags.tokenizer == "none";
-  if (words_by_spaces && std::find(flags.names.begin(), flags.names.end(), "bleu") != flags.names.end() &&
-      has_han(set.segments.front().references.front())) {
-    fmt::print(stderr,
-               "warning: BLEU with --tokenizer {} takes Chinese without spaces for one word; zh is for Chinese\n",
-               flags.tokenizer);
-  }
   for (const std::string& name : flags.names) {
     metrics.push_back(metric_named(name, bleu));
     json[name] = metrics.back().score(set.segments);
@@ -186,7 +215,7 @@ int evaluate(const EvaluateFlags& flags) {
     fmt::print("{}\n", json.dump(2));
     return kDone;
   }
-  fmt::print("{} segments\n", set.segments.size());
+  fmt::print("{}\n", counted(std::ssize(set.segments), "segment"));
   for (size_t i = 0; i < metrics.size(); ++i) {
     const std::string text = signature(flags.names[i], set.segments, bleu);
     if (flags.names[i] == "bleu") {
@@ -205,36 +234,42 @@ int evaluate(const EvaluateFlags& flags) {
 
 void add_evaluate(CLI::App& app, Run& run) {
   CLI::App* command =
-      app.add_subcommand("evaluate", "Score translations: BLEU and chrF as sacreBLEU's, error rates, exact match.");
+      app.add_subcommand("evaluate", "Evaluate translations: BLEU and chrF (as sacreBLEU), error rates, exact match.");
   const auto flags = std::make_shared<EvaluateFlags>();
-  command->add_option("--hypotheses", flags->hypotheses, "Translations to score, a line each.")->type_name("FILE");
+  command->add_option("--hypotheses", flags->hypotheses, "Translations to evaluate, one per line.")->type_name("FILE");
   add_model_flags(*command, *flags)
-      ->description("Or a model folder to translate --source with; -m again for each more of an ensemble.");
+      ->description(
+          "Evaluate a model on --source instead: a model folder or the name of a shipped model; repeat for an "
+          "ensemble.");
   command
-      ->add_option("-r,--references", flags->references, "What they should be; several files for several references.")
+      ->add_option("-r,--references", flags->references,
+                   "Reference translations; several files for several references.")
       ->type_name("FILE");
-  command->add_option("-s,--source", flags->source, "What was translated.")->type_name("FILE");
-  command->add_option("-o,--output", flags->output, "With --model: where translations go.")->type_name("FILE");
-  command->add_option("--metrics", flags->names, "Some of bleu, chrf, wer, cer, per, exact.")
+  command->add_option("-s,--source", flags->source, "Source text.")->type_name("FILE");
+  command->add_option("-o,--output", flags->output, "With --model: file for the translations.")->type_name("FILE");
+  command->add_option("--metrics", flags->names, "Metrics, separated by commas.")
       ->delimiter(',')
       ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact"}));
-  command->add_option("--tokenizer", flags->tokenizer, "What BLEU takes for words.")
+  command
+      ->add_option("--tokenizer", flags->tokenizer,
+                   "Tokenizer for BLEU; by default zh if the references are Chinese, 13a otherwise.")
       ->check(CLI::IsMember(tokenizer_names()));
-  command->add_flag("--lowercase", flags->lowercase, "Compare in lower case (bleu, chrf).");
-  command->add_flag("--by-length", flags->by_length, "Print a table by length of the source, too.");
-  command->add_flag("--join-sources", flags->several, "Lines with the same source are one, with several references.");
+  command->add_flag("--lowercase", flags->lowercase, "Ignore case (bleu, chrf).");
+  command->add_flag("--by-length", flags->by_length, "Also print a table of scores by source length.");
+  command->add_flag("--join-sources", flags->several,
+                    "Merge lines with the same source into one with several references.");
   command
       ->add_option(
           "--alignment", flags->alignment.gold,
-          "Measure word alignments against these instead (0-0 1?2 ...; ? for possible): of --hypotheses, or of "
-          "each head of --model when it is made to write --references.")
+          "Evaluate word alignments against this gold standard instead (0-0 1?2 ...; ? for possible links): those in "
+          "--hypotheses, or those of each head of --model when it is forced to produce --references.")
       ->type_name("GOLD");
-  command->add_option("--first", flags->alignment.first, "With --alignment: the number of the first word.")
+  command->add_option("--first", flags->alignment.first, "With --alignment: index of the first word.")
       ->check(CLI::IsMember({0, 1}));
   command->add_flag("--store-best", flags->alignment.store_best,
-                    "With --alignment and --model: store in the model's config.json what aligned best, a head or a combination of "
-                    "heads, for --heads best.");
-  command->add_flag("--json", flags->json, "Print JSON.");
+                    "With --alignment and --model: store in the model's config.json what aligns best, one head or a "
+                    "combination of heads, for --heads best.");
+  command->add_flag("--json", flags->json, "Print the results as JSON.");
   add_flags(*command, flags->search, "Search");
   command->callback([flags, &run] { run = [flags] { return evaluate(*flags); }; });
 }

@@ -74,7 +74,7 @@ std::vector<Row> measure_heads(const AlignmentTest& test, const Translator& tran
                             [&](const RecordedAttention& a) { return a.kind == kind; });
       };
       const auto cross = find("cross");
-      check(cross != record.attentions.end(), "evaluate: --alignment expects a model that attends to its source");
+      check(cross != record.attentions.end(), "evaluate: --alignment needs a model with attention");
       if (rows.empty()) rows = rows_for(*cross, find("encoder-self") != record.attentions.end());
       // People number the words of a text that they see split by spaces.
       for (Row& row : rows) row.score.add(align(record, row.heads, {.count = "spaces"}), gold[at + i]);
@@ -137,7 +137,7 @@ int evaluate_alignment(const AlignmentTest& test, const ModelFlags& models) {
     config.best_layer = best->heads.layer;
     config.best_head = best->heads.head;
     save_config(models.models.front(), config);
-    fmt::print(stderr, "--heads best now means \"{}\" for {}\n", best->name, models.models.front());
+    fmt::print(stderr, "stored \"{}\" as the best heads of {}, for --heads best\n", best->name, models.models.front());
   }
   return kDone;
 }

@@ -15,11 +15,11 @@ void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields,
   for (const Field& field : fields->list()) {
     std::string flag = "--" + field.key();
     std::replace(flag.begin(), flag.end(), '_', '-');
-    const auto set = [fields, key = field.key()](const std::string& word) {
+    const auto set = [fields, flag, key = field.key()](const std::string& word) {
       try {
         fields->find(key).set_text(word);
       } catch (const Error& error) {
-        throw CLI::ValidationError(error.what());
+        throw CLI::ValidationError(flag + std::string(error.what()).substr(key.size()));  // it begins with the key
       }
     };
     CLI::Option* option = nullptr;
@@ -53,13 +53,12 @@ Translator ModelFlags::load() const {
 }
 
 CLI::Option* add_model_flags(CLI::App& command, ModelFlags& flags) {
-  command.add_option("--threads", flags.threads, "To compute with; 0 for all cores.")
+  command.add_option("--threads", flags.threads, "Number of CPU threads; 0 for all cores.")
       ->check(at_least(0))
       ->group("Running");
   add_flags(command, flags.translator, "Running");
   return command
-      .add_option("-m,--model", flags.models,
-                  "A model folder, or the name of a shipped model; -m again for each more of an ensemble.")
+      .add_option("-m,--model", flags.models, "A model folder or the name of a shipped model; repeat for an ensemble.")
       ->type_name("DIR")
       ->allow_extra_args(false);
 }

@@ -2,7 +2,10 @@
 // commands have that run models.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <CLI/App.hpp>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +22,11 @@ void add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const s
 // The settings must live as long as the command.
 template <class Settings> void add_flags(CLI::App& command, Settings& settings, const std::string& group) {
   detail::add_flags(command, std::make_shared<Fields>(fields_of(settings)), group);
+}
+
+// Prints a warning for each setting that is not at its default and has no effect beside the others.
+template <class Settings> void warn_of_unused(const Settings& settings) {
+  for (const UnusedSetting& unused : unused_settings(settings)) fmt::print(stderr, "warning: {}\n", unused.message);
 }
 
 // A check that says what was expected.

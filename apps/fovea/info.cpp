@@ -24,13 +24,14 @@ int info(const std::string& given, bool tensors) {
              thousands(loaded.parameters->count()),
              static_cast<double>(std::filesystem::file_size(folder + "/model.safetensors")) / 1e6);
   const auto side = [](std::string_view name, const Vocabulary& v) {
-    fmt::print("{}: {} pieces, {}\n", name, thousands(v.size()), v.kind());
+    fmt::print("{} vocabulary: {} {} tokens\n", name, thousands(v.size()), v.kind());
   };
   side("source", *loaded.source);
   side("target", *loaded.target);
   const Fields fields = fields_of(loaded.config);
   for (const Field& field : fields.list()) {
-    if (field.key().starts_with("model.")) fmt::print("  {} = {}\n", field.key(), field.text());
+    if (field.key().starts_with("model.") && field.why_unused().empty())
+      fmt::print("  {} = {}\n", field.key(), field.text());
   }
   if (tensors) {
     for (const Parameter& p : loaded.parameters->list()) fmt::print("  {} {}\n", p.name(), p.shape());
@@ -41,12 +42,11 @@ int info(const std::string& given, bool tensors) {
 }  // namespace
 
 void add_info(CLI::App& app, Run& run) {
-  CLI::App* command =
-      app.add_subcommand("info", "Say what is in a model folder; without one, list the shipped models.");
+  CLI::App* command = app.add_subcommand("info", "Describe a model; without a name, list the shipped models.");
   const auto folder = std::make_shared<std::string>();
   const auto tensors = std::make_shared<bool>(false);
-  command->add_option("folder", *folder, "A model folder, or the name of a shipped model.")->type_name("DIR");
-  command->add_flag("--tensors", *tensors, "List its tensors, too.");
+  command->add_option("folder", *folder, "A model folder or the name of a shipped model.")->type_name("DIR");
+  command->add_flag("--tensors", *tensors, "Also list its tensors.");
   command->callback([folder, tensors, &run] { run = [folder, tensors] { return info(*folder, *tensors); }; });
 }
 

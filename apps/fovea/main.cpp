@@ -7,6 +7,7 @@
 #include "base/fields.h"
 #include "base/threads.h"
 #include "fovea/commands.h"
+#include "fovea/mistakes.h"
 
 namespace {
 
@@ -20,8 +21,8 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   }
   if (std::find(names.begin(), names.end(), word) != names.end()) return "";
   const std::string near = fovea::nearest_spelling(word, names);
-  return "fovea: no such command: " + word + (near.empty() ? "" : " (did you mean " + near + "?)") +
-         "; fovea --help lists them\n";
+  return "fovea: there is no command " + word + (near.empty() ? "; see fovea --help" : "; did you mean " + near + "?") +
+         "\n";
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
 int main(int argc, char** argv) {
   fovea::bound_spinning(argv);
   using namespace fovea::app;
-  CLI::App app("Attention you can train, run and see.");
+  CLI::App app("Train, run and visualise attention models.");
   app.set_version_flag("--version", "fovea " FOVEA_VERSION);
   app.require_subcommand(1);
   Run run;
@@ -39,14 +40,14 @@ int main(int argc, char** argv) {
   }
   // Last, for commands take over what is there when they are added.
   app.footer(
-      "Translate, look, serve, with the models that are shipped:\n"
+      "Translate, view attention and serve with the models that come with the program:\n"
       "  fovea translate 'I love you.'\n"
       "  fovea view 'I love you.'\n"
       "  fovea serve\n"
-      "A first model of your own, with nothing but this program:\n"
+      "Train a first model of your own; no data needed:\n"
       "  fovea train dates\n"
       "  echo 'the 3rd of may 1986' | fovea translate --model runs/dates\n"
-      "Exit status: 0 done, 1 failed (the message says why), 2 misused, 130 interrupted (and saved).");
+      "Exit status: 0 success, 1 error, 2 wrong usage, 130 interrupted (training saves a checkpoint first).");
   if (const std::string wrong = unknown_command(app, argc, argv); !wrong.empty()) {
     std::fputs(wrong.c_str(), stderr);
     return kMisused;
@@ -55,9 +56,11 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     return run();
   } catch (const CLI::ParseError& error) {
+    const bool failed = error.get_exit_code() != 0;  // help and version are not failures
+    if (const std::string unknown = failed ? unexpected_argument(app) : ""; !unknown.empty()) return misused(unknown);
     return app.exit(error) == 0 ? kDone : kMisused;
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "fovea: there is not enough memory\n");
+    std::fprintf(stderr, "fovea: out of memory\n");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "fovea: %s\n", error.what());
   }

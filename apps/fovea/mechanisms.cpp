@@ -38,9 +38,9 @@ int mechanisms(bool json) {
     fmt::print("{}\n", mechanisms_json().dump(2));
     return kDone;
   }
-  print_axis("score (model.attention.score): how well a key k answers a query q", scores());
-  print_axis("scope (model.attention.scope): which positions can be looked at", scopes());
-  print_axis("selection (model.attention.selection): how scores become a context", selections());
+  print_axis("score (model.attention.score): compares a query q with a key k", scores());
+  print_axis("scope (model.attention.scope): positions a query may attend to", scopes());
+  print_axis("selection (model.attention.selection): how scores become attention weights", selections());
   print_axis("relative positions (model.attention.relative)", relatives());
   fmt::print("models (model.architecture)\n");
   for (const ArchitectureEntry& a : architectures()) fmt::print("  {:<16}{} {}\n", a.name, a.help, a.paper);
@@ -62,9 +62,10 @@ Json mechanisms_json() {
 }
 
 void add_mechanisms(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("mechanisms", "List every attention mechanism: name, equation, paper, cost.");
+  CLI::App* command =
+      app.add_subcommand("mechanisms", "List every attention mechanism with its equation, paper and cost.");
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "As JSON.");
+  command->add_flag("--json", *json, "Print JSON.");
   command->callback([json, &run] { run = [json] { return mechanisms(*json); }; });
 }
 

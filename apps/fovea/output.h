@@ -18,7 +18,7 @@ class Output {
   void write(const std::string& text) {
     if (file_) return file_->write(text);
     const bool ok = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-    check(ok, "standard output: cannot write");
+    check(ok, "cannot write to standard output");
   }
   void commit() {
     if (file_) file_->commit();

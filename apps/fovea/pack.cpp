@@ -15,22 +15,22 @@ namespace {
 
 int pack(const std::string& from, const std::string& to) {
   const std::string folder = find_model(from);
-  check(!std::filesystem::exists(to), "{}: expected a new folder, got one that is there", to);
+  check(!std::filesystem::exists(to), "{}: expected a new folder, got one that exists", to);
   save_packed(to, load_model(folder, Device::cpu()));
   const auto size = [](const std::string& of) {
     return static_cast<double>(std::filesystem::file_size(of + "/model.safetensors")) / 1e6;
   };
-  fmt::print("{}: {:.1f} MB, {} has {:.1f} MB\n", to, size(to), folder, size(folder));
+  fmt::print("{}: {:.1f} MB; {} is {:.1f} MB\n", to, size(to), folder, size(folder));
   return kDone;
 }
 
 }  // namespace
 
 void add_pack(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("pack", "Store a model in a quarter of its space, its matrices in 8 bits.");
+  CLI::App* command = app.add_subcommand("pack", "Quantise a model to 8 bits, a quarter of its size on disk.");
   const auto from = std::make_shared<std::string>(), to = std::make_shared<std::string>();
-  command->add_option("model", *from, "The model folder.")->required()->type_name("DIR");
-  command->add_option("output", *to, "The folder to make.")->required()->type_name("DIR");
+  command->add_option("model", *from, "A model folder or the name of a shipped model.")->required()->type_name("DIR");
+  command->add_option("output", *to, "Folder for the packed model.")->required()->type_name("DIR");
   command->callback([from, to, &run] { run = [from, to] { return pack(*from, *to); }; });
 }
 

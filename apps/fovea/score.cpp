@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
@@ -35,24 +36,25 @@ int score(const ScoreFlags& flags) {
             : fmt::format("{:.6f}\n", s.log_probability));
   }
   output.commit();
-  fmt::print(stderr, "{} pairs, {} target tokens: {:.4f} nats a token, perplexity {:.3f}\n", scores.size(), tokens,
-             -total / static_cast<double>(tokens), std::exp(-total / static_cast<double>(tokens)));
+  fmt::print(stderr, "{}, {}: {:.4f} nats per token, perplexity {:.3f}\n", counted(std::ssize(scores), "pair"),
+             counted(static_cast<int64_t>(tokens), "target token"), -total / static_cast<double>(tokens),
+             std::exp(-total / static_cast<double>(tokens)));
   return kDone;
 }
 
 }  // namespace
 
 void add_score(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("score", "Log-probabilities of given translations, and the perplexity.");
+  CLI::App* command = app.add_subcommand("score", "Print log-probabilities of given translations, and the perplexity.");
   const auto flags = std::make_shared<ScoreFlags>();
   add_model_flags(*command, *flags)->required();
-  command->add_option("source", flags->source, "Source text, or a TSV file of both sides.")
+  command->add_option("source", flags->source, "Source text, or a TSV file with both sides.")
       ->required()
       ->type_name("FILE");
-  command->add_option("target", flags->target, "Target text, line by line beside it.")->type_name("FILE");
-  command->add_option("-o,--output", flags->output, "Where scores go; standard output if not given.")
+  command->add_option("target", flags->target, "Target text, aligned line by line.")->type_name("FILE");
+  command->add_option("-o,--output", flags->output, "File for the scores; standard output by default.")
       ->type_name("FILE");
-  command->add_flag("--json", flags->json, "One JSON object a line, with each token's log-probability.");
+  command->add_flag("--json", flags->json, "Print one JSON object per line, with the log-probability of each token.");
   command->callback([flags, &run] { run = [flags] { return score(*flags); }; });
 }
 

@@ -6,9 +6,11 @@
 #include <csignal>
 #include <memory>
 
+#include "base/error.h"
 #include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
+#include "fovea/mistakes.h"
 #include "store/shipped.h"
 #include "train/trainer.h"
 
@@ -32,7 +34,7 @@ class Narrator final : public TrainingListener {
 
   void stepped(const StepReport& r) override {
     const std::string left = r.minutes_left >= 0 ? fmt::format(", {} left", minutes_text(r.minutes_left)) : "";
-    const std::string text = fmt::format("step {}  epoch {:.2f}  loss {:.4f}  {} tok/s  rate {:.2e}  {}{}",
+    const std::string text = fmt::format("step {}  epoch {:.2f}  loss {:.4f}  {} tok/s  lr {:.2e}  {}{}",
                                          thousands(r.step), static_cast<double>(r.epoch) + r.epoch_done, r.loss,
                                          thousands(static_cast<int64_t>(r.tokens_per_second)), r.learning_rate,
                                          minutes_text(r.minutes), left);
@@ -69,48 +71,75 @@ struct TrainFlags {
   bool resume = false, overwrite = false, print_defaults = false;
 };
 
+Recipe read(const TrainFlags& flags, std::vector<std::string>& warnings) {
+  const std::string path = find_recipe(flags.recipe);
+  try {
+    return read_recipe(path, flags.changes, &warnings);
+  } catch (const Error& error) {
+    if (path.ends_with(".toml") || std::string_view(error.what()).find("not valid TOML") == std::string_view::npos) {
+      throw;
+    }
+    fail(
+        "{}; expected a recipe. To train on your own text, choose a recipe and set data.train:\n"
+        "  fovea train bahdanau --set data.train=SOURCE,TARGET --set folder=runs/my-model",
+        error.what());
+  }
+}
+
 int train(const TrainFlags& flags) {
   if (flags.print_defaults) {
     fmt::print("{}", recipe_text(Recipe(), true));
     return kDone;
   }
-  if (flags.recipe.empty()) throw CLI::RequiredError("RECIPE");
-  const Recipe recipe = read_recipe(find_recipe(flags.recipe), flags.changes);
+  if (flags.recipe.empty()) return misused("train: expected a recipe, as in: fovea train dates");
+  std::vector<std::string> warnings;
+  const Recipe recipe = read(flags, warnings);
+  for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
   const Start start = flags.overwrite ? Start::kOverwrite : flags.resume ? Start::kResume : Start::kNew;
   Narrator narrator(recipe);
   Trainer trainer(recipe, start, narrator);
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
   const TrainingResult result = trainer.run(interrupted);
-  const std::string best =
-      result.best ? fmt::format(", best {} {:.4g}", recipe.validation.metric, *result.best) : ", not yet validated";
-  narrator.console().line(
-      fmt::format("{}: {} steps in {}{}", result.why, thousands(result.steps), minutes_text(result.minutes), best));
+  const std::string best = result.best
+                               ? fmt::format(", best validation {} {:.4g}", recipe.validation.metric, *result.best)
+                               : ", not validated yet";
+  narrator.console().line(fmt::format("stopped: {}. Trained {} in {}{}", result.why, counted(result.steps, "step"),
+                                      minutes_text(result.minutes), best));
   if (result.interrupted) {
-    narrator.console().line(fmt::format("saved; go on with: fovea train {}/recipe.toml --resume", recipe.folder));
+    narrator.console().line(fmt::format("checkpoint saved; continue with: fovea train {} --resume", recipe.folder));
     return kInterrupted;
   }
   narrator.console().line(
-      fmt::format("the model is in {}; try it: fovea translate --model {}", recipe.folder, recipe.folder));
+      fmt::format("model saved in {}; try it: fovea translate --model {}", recipe.folder, recipe.folder));
   return kDone;
 }
 
 }  // namespace
 
 void add_train(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("train", "Train a model as a recipe says.");
+  CLI::App* command = app.add_subcommand("train", "Train a model from a recipe.");
   const auto flags = std::make_shared<TrainFlags>();
-  command->add_option("recipe", flags->recipe, "A TOML file, or the name of a shipped recipe.")->type_name("RECIPE");
-  command->add_option("--set", flags->changes, "Change a setting of the recipe, as in training.learning_rate=0.0005.")
+  command
+      ->add_option("recipe", flags->recipe,
+                   "A TOML file, the name of a shipped recipe, or the folder of a training run.")
+      ->type_name("RECIPE");
+  command
+      ->add_option("--set", flags->changes,
+                   "Change a setting of the recipe, as in training.learning_rate=0.0005; may be repeated.")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  CLI::Option* resume = command->add_flag("--resume", flags->resume, "Go on with the run in the recipe's folder.");
-  command->add_flag("--overwrite", flags->overwrite, "Replace the run in the recipe's folder.")->excludes(resume);
-  command->add_flag("--print-defaults", flags->print_defaults, "Print every setting with its meaning, as a recipe.");
+  CLI::Option* resume =
+      command->add_flag("--resume", flags->resume, "Continue the training run in the recipe's folder.");
+  command->add_flag("--overwrite", flags->overwrite, "Replace the training run in the recipe's folder.")
+      ->excludes(resume);
+  command->add_flag("--print-defaults", flags->print_defaults,
+                    "Print a recipe with every setting, its default and what it means.");
   command->footer(
-      "A model of dates, from text made on the spot; one of two files of your own; and how either goes:\n"
+      "Train on generated dates, train on two files of your own, continue a run, and plot its progress:\n"
       "  fovea train dates\n"
       "  fovea train bahdanau --set data.train=my.en,my.de --set folder=runs/my-model\n"
+      "  fovea train runs/my-model --resume\n"
       "  fovea view runs/my-model");
   command->callback([flags, &run] { run = [flags] { return train(*flags); }; });
 }

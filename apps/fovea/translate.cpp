@@ -11,6 +11,7 @@
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/flags.h"
+#include "fovea/mistakes.h"
 #include "fovea/output.h"
 #include "store/shipped.h"
 #include "text/lines.h"
@@ -70,22 +71,25 @@ class LineTranslator {
     if (lines.empty()) return;
     if (!translator_) load(lines.front());
     const auto show = [&](int64_t done) {
-      console_.live(fmt::format("{} lines translated", thousands(before_ + done)));
+      console_.live(fmt::format("{} translated", counted(before_ + done, "line")));
     };
     const std::vector<Translation> translations = translator_->translate(lines, flags_.search, show);
     std::string text;
     for (size_t i = 0; i < lines.size(); ++i) {
       const int64_t number = before_ + static_cast<int64_t>(i);
       if (translations[i].cut) {
-        console_.line(fmt::format("{}: warning: {} tokens, more than the {} that are read; the rest was cut off",
-                                  place(number), translations[i].source_tokens, translator_->most_source()));
+        console_.line(fmt::format("{}: warning: truncated to {} of {} tokens (--max-source)", place(number),
+                                  thousands(translator_->most_source()), thousands(translations[i].source_tokens)));
       }
       if (translations[i].unknown_tokens > 0 && with_unknown_++ == 0) {
         first_unknown_ = fmt::format("{}: warning: the model does not know {}", place(number),
                                      quoted(translator_->unknown(lines[i])));
+        if (const std::string spaced = translator_->spaced(lines[i]); !spaced.empty()) {
+          first_unknown_ += fmt::format("; it reads single characters, separated by spaces: \"{}\"", spaced);
+        }
       }
       text += flags_.json ? json_line(lines[i], translations[i]) + "\n"
-                          : text_lines(number, translations[i], flags_.search.nbest > 1);
+                          : text_lines(number + 1, translations[i], flags_.search.nbest > 1);
     }
     console_.finish();
     output_.write(text);
@@ -93,7 +97,9 @@ class LineTranslator {
   }
   void end() {
     if (!translator_ && !flags_.models.empty()) load("");  // a wrong model is wrong without a line, too
-    if (with_unknown_ > 1) first_unknown_ += fmt::format(", nor words of {} more lines", thousands(with_unknown_ - 1));
+    if (with_unknown_ > 1) {
+      first_unknown_ += fmt::format("; {} with unknown words", counted(with_unknown_ - 1, "more line"));
+    }
     if (with_unknown_ > 0) console_.line(first_unknown_);
     output_.commit();
   }
@@ -120,13 +126,19 @@ class LineTranslator {
 };
 
 int translate(const TranslateFlags& flags) {
+  if (flags.models.empty()) {
+    if (const std::string wrong = model_among_texts("translate", flags.texts); !wrong.empty()) return misused(wrong);
+  }
+  if (const std::string hint = unquoted_sentence("translate", flags.texts); !hint.empty()) {
+    fmt::print(stderr, "{}\n", hint);
+  }
+  warn_of_unused(flags.search);
   LineTranslator translator(flags);
   if (!flags.texts.empty()) {
     for (const std::string& text : flags.texts) {
       std::error_code too_long;  // for the name of a file
       if (!std::filesystem::is_regular_file(text, too_long)) continue;
-      fmt::print(stderr, "warning: {} is a file, and its name is translated; --input {} is for what is in it\n", text,
-                 text);
+      fmt::print(stderr, "warning: {} is the name of a file; to translate its contents: --input {}\n", text, text);
     }
     translator.take(flags.texts);
     translator.end();
@@ -134,7 +146,7 @@ int translate(const TranslateFlags& flags) {
   }
   LineReader reader(flags.input);
   const bool typed = flags.input == "-" && isatty(STDIN_FILENO) == 1;
-  if (typed) fmt::print(stderr, "a sentence a line; Ctrl-D ends\n");
+  if (typed) fmt::print(stderr, "type one sentence per line; Ctrl-D to finish\n");
   const size_t at_once = typed ? 1 : kLinesAtOnce;
   std::vector<std::string> lines;
   for (std::string line; reader.next(line);) {
@@ -151,21 +163,22 @@ int translate(const TranslateFlags& flags) {
 }  // namespace
 
 void add_translate(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("translate", "Translate lines of text: one line out for every line in.");
+  CLI::App* command = app.add_subcommand("translate", "Translate text, line by line.");
   const auto flags = std::make_shared<TranslateFlags>();
-  CLI::Option* texts = command->add_option("text", flags->texts, "What to translate, instead of --input.");
+  CLI::Option* texts =
+      command->add_option("text", flags->texts, "Text to translate, instead of --input; each argument is one line.");
   texts->type_name("TEXT");
   add_model_flags(*command, *flags);
-  command->add_option("-i,--input", flags->input, "Text to translate; - for standard input.")
+  command->add_option("-i,--input", flags->input, "File to translate; - for standard input.")
       ->type_name("FILE")
       ->excludes(texts);
-  command->add_option("-o,--output", flags->output, "Where translations go; standard output if not given.")
+  command->add_option("-o,--output", flags->output, "File for the translations; standard output by default.")
       ->type_name("FILE");
-  command->add_flag("--json", flags->json, "One JSON object a line, with scores and flags.");
+  command->add_flag("--json", flags->json, "Print one JSON object per line, with scores and all hypotheses.");
   add_flags(*command, flags->search, "Search");
   command->footer(
-      "Without --model, English goes to Chinese and Chinese to English, by the models that are shipped.\n"
-      "With --nbest above 1, text output is: line number ||| translation ||| score.");
+      "Without --model, English is translated to Chinese and Chinese to English by the shipped models.\n"
+      "With --nbest above 1, each line of output is: line number (from 1) ||| translation ||| score.");
   command->callback([flags, &run] { run = [flags] { return translate(*flags); }; });
 }
 

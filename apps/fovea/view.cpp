@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
+#include "fovea/mistakes.h"
 #include "fovea/output.h"
 #include "fovea/view_records.h"
 #include "store/shipped.h"
@@ -101,8 +102,7 @@ std::string rendered(const std::string& svg, const std::string& format) {
 }
 
 std::string drawn(const AttentionRecord& record, const ViewFlags& flags, const std::string& format) {
-  check(!record.source.empty(), "line {}: expected text, got an empty line, where nothing was attended to",
-        record.line);
+  check(!record.source.empty(), "line {}: expected text, got an empty line", record.line);
   if (format == "html") return as_html(record, flags);
   return rendered(as_svg(record, flags), format);
 }
@@ -123,7 +123,7 @@ int show_records(const ViewFlags& flags, const std::string& format) {
           format);
     picture = drawn(record, flags, format);
   });
-  check(count > 0, "view: there is no line {}", flags.line);
+  check(count > 0, "view: the input has no line {}", flags.line);
   if (!picture.empty()) output.write(picture);
   output.commit();
   return kDone;
@@ -155,10 +155,16 @@ bool is_sentence(const std::string& text) {
 }
 
 int view(ViewFlags flags) {
+  const bool all_folders = std::all_of(flags.what.begin(), flags.what.end(),
+                                       [](const std::string& path) { return std::filesystem::is_directory(path); });
+  if (flags.models.empty() && !all_folders) {
+    if (const std::string wrong = model_among_texts("view", flags.what); !wrong.empty()) return misused(wrong);
+  }
+  warn_of_unused(flags.search);
   const std::string format = format_of(flags);
   const bool binary = is_one_of(format, {"png", "pdf", "npy", "npz"});
   check(!binary || !flags.output.empty() || isatty(STDOUT_FILENO) != 1,
-        "format {}: expected --output, for a terminal shows no such file", format);
+        "format {}: expected --output, because a terminal cannot show it", format);
   check(!flags.what.empty() || !flags.input.empty(),
         "view: expected a sentence, as in fovea view 'I love you.', a record, or the folder of a run");
   if (flags.models.empty() && !flags.what.empty() && is_sentence(flags.what.front())) {
@@ -166,9 +172,7 @@ int view(ViewFlags flags) {
   }
   if (flags.models.empty()) {
     check(flags.target.empty() && flags.input.empty(), "view: --target and --input need --model");
-    const bool runs = std::all_of(flags.what.begin(), flags.what.end(),
-                                  [](const std::string& path) { return std::filesystem::is_directory(path); });
-    if (runs) return show_runs(flags, format);
+    if (all_folders) return show_runs(flags, format);
   }
   check(!flags.scores || is_one_of(format, kData), "--scores: expected --format json, npy, npz or safetensors");
   check(!flags.scores || !flags.combined || flags.heads.heads == "one",
@@ -182,34 +186,37 @@ int view(ViewFlags flags) {
 }  // namespace
 
 void add_view(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("view", "Show what a model looks at, and how a training run went.");
+  CLI::App* command = app.add_subcommand("view", "Visualise a model's attention, and plot training runs.");
   const auto flags = std::make_shared<ViewFlags>();
   command
       ->add_option("what", flags->what,
-                   "A sentence; or files: records (JSON, one a line), or the folders of training runs.")
+                   "A sentence, attention records (JSON, one per line), or folders of training runs.")
       ->type_name("TEXT|FILE|DIR");
   add_model_flags(*command, *flags);
-  command->add_option("-t,--target", flags->target, "What the model is made to write; with --input, a file of targets.")
+  command
+      ->add_option("-t,--target", flags->target,
+                   "Target to force instead of decoding; with --input, a file of targets.")
       ->type_name("TEXT");
-  command->add_option("-i,--input", flags->input, "Sentences, a line each, instead of one.")->type_name("FILE");
-  command->add_option("-o,--output", flags->output, "Where the picture goes; standard output if not given.")
+  command->add_option("-i,--input", flags->input, "File of sentences, one per line.")->type_name("FILE");
+  command->add_option("-o,--output", flags->output, "File for the picture; standard output by default.")
       ->type_name("FILE");
-  command->add_option("--as", flags->as, "The picture.")->check(CLI::IsMember(kViews));
+  command->add_option("--as", flags->as, "Kind of picture.")->check(CLI::IsMember(kViews));
   command->add_option("-f,--format", flags->format, "If not given, by the ending of --output, or terminal.")
       ->check(CLI::IsMember(kFormats));
-  command->add_option("--line", flags->line, "Only this line of the input.")->check(at_least(1));
-  command->add_option("--alternatives", flags->alternatives, "Likeliest words kept for every step.")
+  command->add_option("--line", flags->line, "Show only this line of the input.")->check(at_least(1));
+  command->add_option("--alternatives", flags->alternatives, "Number of most likely tokens to record for each step.")
       ->check(at_least(0));
   command->add_flag("--scores", flags->scores,
-                    "json, npy, npz, safetensors: also the attention scores, before softmax; npy has them alone.");
-  command->add_option("--sort-by", flags->sort_by, "Diagnostics, the worst first.")
+                    "With json, npy, npz and safetensors: also write the attention scores, before softmax; npy holds "
+                    "them instead of the weights.");
+  command->add_option("--sort-by", flags->sort_by, "Print diagnostics, sorted from worst to best by this number.")
       ->check(CLI::IsMember(Diagnostics::names()));
   add_flags(*command, flags->heads, "Heads");
   add_flags(*command, flags->style, "Picture");
   add_flags(*command, flags->align, "Alignment (pharaoh)");
   add_flags(*command, flags->search, "Search");
   command->footer(
-      "A heat map in the terminal, a film of the decode, where attention went wrong, and how a run went:\n"
+      "A heat map in the terminal, an animation of decoding, the worst sentences of a file, and the curves of a run:\n"
       "  fovea view -m runs/dates 'the 3rd of may 1986'\n"
       "  fovea view -m runs/dates 'the 3rd of may 1986' --as steps -o steps.html\n"
       "  fovea view -m runs/dates --input dates.txt --sort-by entropy\n"

@@ -43,7 +43,7 @@ std::vector<Diagnosed> diagnose_all(const ViewFlags& flags) {
     all.push_back(
         {record.line, record.rank, record.source_text, record.target_text, diagnose(reduce(record, flags.heads))});
   });
-  check(!all.empty(), "view: expected sentences, got none that have words");
+  check(!all.empty(), "view: expected sentences, got empty lines only");
   if (flags.sort_by.empty()) return all;
   const bool higher = Diagnostics::higher_is_worse(flags.sort_by);
   std::stable_sort(all.begin(), all.end(), [&](const Diagnosed& a, const Diagnosed& b) {
@@ -71,7 +71,8 @@ int write_data(const ViewFlags& flags, const std::string& format) {
       if (flags.scores) check_scores(record);
     }
     if (format == "json") return output.write(to_json(record) + "\n");
-    if (record.source.empty()) return;  // an empty line: nothing was attended to
+    check(format != "npy" || !record.source.empty(), "line {}: expected text, got an empty line", record.line);
+    if (record.source.empty()) return;  // nothing was attended to
     if (format == "npz") return npz.add(record);
     if (safetensors) return tensors.add(record);
     check(count == 1,

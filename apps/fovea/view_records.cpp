@@ -55,6 +55,10 @@ class ModelRecords {
       for (const std::string& word : translator_.unknown(text)) {
         console.line(fmt::format("warning: the model does not know \"{}\"", harmless(word, false)));
       }
+      if (const std::string spaced = translator_.spaced(text); !spaced.empty()) {
+        console.line(fmt::format("hint: the model reads single characters, separated by spaces: \"{}\"",
+                                 harmless(spaced, false)));
+      }
     }
   }
   void decoded(std::span<const std::string> sources, size_t before, const Take& take) const {

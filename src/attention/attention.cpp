@@ -11,16 +11,18 @@ namespace {
 // The combinations that mean nothing, each with its reason.
 void refuse_nonsense(const AttentionConfig& c) {
   check(!(c.relative == "rotary" && c.score != "dot" && c.score != "scaled-dot" && c.score != "cosine"),
-        "attention.relative: rotary turns queries and keys of one space, which {} does not compare; choose dot, "
-        "scaled-dot or cosine",
-        c.score);
+        "{0}.relative: rotary positions need a score that compares queries and keys directly: expected {0}.score = "
+        "dot, scaled-dot or cosine, got {1}",
+        c.section, c.score);
   check(!(c.score == "location" && c.relative != "none"),
-        "attention.relative: the location score looks at no key, so {} has nothing to act on; choose none", c.relative);
+        "{0}.relative: the location score does not use keys, so relative positions cannot act on it: expected none, "
+        "got {1}",
+        c.section, c.relative);
   check(!(c.scope == "local-p" && c.selection == "sparse"),
-        "attention.selection: local-p weights a softmax by a Gaussian; sparse would take it as it is; choose soft or "
-        "hard");
-  check(!(c.coverage && c.heads > 1),
-        "attention.coverage: coverage follows one set of weights, got {} heads; choose heads = 1", c.heads);
+        "{0}.selection: local-p multiplies softmax weights by a Gaussian: expected soft or hard, got sparse",
+        c.section);
+  check(!(c.coverage && c.heads > 1), "{0}.coverage: coverage works with one head: expected {0}.heads = 1, got {1}",
+        c.section, c.heads);
 }
 
 // The last position a query may see, in x's dtype: its own, [T,1,1], or that of its sentence, [1,B,1].
@@ -78,7 +80,7 @@ Attention::Attention(Parameters& parameters, const std::string& name, const Atte
   ScoreSizes sizes{query_depth, memory_depth, config.depth > 0 ? config.depth : query_depth};
   if (config.heads > 1) {
     const int64_t depth = sizes.depth;
-    check(depth % config.heads == 0, "attention.heads: expected a number that divides the depth {}, got {}", depth,
+    check(depth % config.heads == 0, "{}.heads: expected a divisor of the depth {}, got {}", config.section, depth,
           config.heads);
     query_ = std::make_unique<Linear>(parameters, name + ".query", query_depth, depth);
     keys_ = std::make_unique<Linear>(parameters, name + ".keys", memory_depth, depth);

@@ -21,6 +21,7 @@ struct AttentionConfig {
   double dropout = 0.0;
   std::string estimator = "reinforce";
   double entropy_bonus = 0.01;
+  std::string section = "attention";  // the key prefix that messages name
 
   void describe(Fields& fields);
   std::string mechanism() const;  // "additive, global, soft", for people

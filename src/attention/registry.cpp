@@ -9,12 +9,11 @@ namespace fovea {
 
 namespace {
 
-void expect_equal_depths(std::string_view score, const ScoreSizes& sizes) {
-  check(
-      sizes.query == sizes.keys,
-      "attention.score: expected queries and keys of one depth for {}, got {} and {}; they have one when the source is "
-      "read in one direction (model.bidirectional = false) or by several heads, or take general or additive",
-      score, sizes.query, sizes.keys);
+void expect_equal_depths(const AttentionConfig& config, const ScoreSizes& sizes) {
+  check(sizes.query == sizes.keys,
+        "{0}.score: {1} needs queries and keys of the same size, got {2} and {3}; set model.bidirectional = false or "
+        "{0}.heads above 1, or use the score general or additive",
+        config.section, config.score, sizes.query, sizes.keys);
 }
 
 // What is in the end a scaled dot product of the query with projected keys, so that the fused kernel may do it.
@@ -38,7 +37,7 @@ class ProductScore : public Score {
 class DotScore final : public ProductScore {
  public:
   DotScore(const AttentionConfig& config, const ScoreSizes& sizes, float scale) : ProductScore(config, scale) {
-    expect_equal_depths(config.score, sizes);
+    expect_equal_depths(config, sizes);
   }
 };
 
@@ -85,7 +84,7 @@ class CosineScore final : public Score {
  public:
   CosineScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name)
       : heads_(config.heads), sharpness_(&parameters.add(name + ".sharpness", {1}, Initialiser::constant(1.0))) {
-    expect_equal_depths(config.score, sizes);
+    expect_equal_depths(config, sizes);
   }
   Var project_keys(const Var& keys, int64_t) const override { return unit(keys); }
   Var score(const Var& query, const Var& projected, const Tensor&) const override {
@@ -105,13 +104,14 @@ class CosineScore final : public Score {
 class LocationScore final : public ProductScore {
  public:
   LocationScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name)
-      : ProductScore(config), rows_(parameters, name + ".location", config.longest, sizes.query) {}
+      : ProductScore(config),
+        rows_(parameters, name + ".location", config.longest, sizes.query),
+        section_(config.section) {}
   // Each position's row of W stands where its key would.
   Var project_keys(const Var& keys, int64_t first) const override {
     const int64_t longest = rows_.table().shape()[0];
-    check(first + keys.dim(0) <= longest,
-          "attention.longest: expected sources of at most {} tokens for the location score, got {}", longest,
-          first + keys.dim(0));
+    check(first + keys.dim(0) <= longest, "{}.longest: the location score takes at most {} tokens, got {}", section_,
+          longest, first + keys.dim(0));
     std::vector<int32_t> position(static_cast<size_t>(keys.dim(0) * keys.dim(1)));
     for (size_t i = 0; i < position.size(); ++i) {
       position[i] = static_cast<int32_t>(first) + static_cast<int32_t>(i / static_cast<size_t>(keys.dim(1)));
@@ -121,6 +121,7 @@ class LocationScore final : public ProductScore {
 
  private:
   Embedding rows_;
+  std::string section_;
 };
 
 template <class Made>
@@ -133,37 +134,37 @@ constexpr std::string_view kBahdanau = "Bahdanau et al. 2015", kLuong = "Luong e
                            kVaswani = "Vaswani et al. 2017";
 
 const ScoreEntry kScores[] = {
-    {"dot", "q . k", kLuong, "T S D", "The dot product. No parameters; queries and keys share a space.",
+    {"dot", "q . k", kLuong, "T S D", "Dot product. No parameters; queries and keys have the same size.",
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters&, const std::string&) -> std::unique_ptr<Score> {
        return std::make_unique<DotScore>(c, s, 1.0f);
      }},
     {"scaled-dot", "q . k / sqrt(d)", kVaswani, "T S D",
-     "The dot product, scaled so that softmax stays soft in many dimensions.",
+     "Dot product, scaled so that the softmax does not saturate in high dimensions.",
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters&, const std::string&) -> std::unique_ptr<Score> {
        const int64_t depth = s.query / c.heads;
        return std::make_unique<DotScore>(c, s, 1.0f / std::sqrt(static_cast<float>(depth)));
      }},
-    {"general", "q . W k", kLuong, "S D^2 + T S D", "Bilinear: a learned matrix between the two spaces.",
+    {"general", "q . W k", kLuong, "S D^2 + T S D", "Bilinear: a learned matrix between query and key.",
      with_parameters<GeneralScore>},
     {"additive", "v . tanh(W q + U k)", kBahdanau, "(T + S) D^2 + T S D tanh",
-     "A small network looks at query and key together.",
+     "A one-layer network over query and key.",
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters& p, const std::string& n) -> std::unique_ptr<Score> {
        return std::make_unique<AdditiveScore>(c, s, p, n, false);
      }},
     {"concat", "v . tanh(W [q; k] + b)", kLuong, "(T + S) D^2 + T S D tanh",
-     "Additive, written over the joined vector, with a bias.",
+     "Additive over the concatenated vectors, with a bias.",
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters& p, const std::string& n) -> std::unique_ptr<Score> {
        return std::make_unique<AdditiveScore>(c, s, p, n, true);
      }},
-    {"cosine", "b q . k / (|q| |k|)", "Graves et al. 2014", "T S D", "The angle alone, with a learned sharpness b.",
+    {"cosine", "b q . k / (|q| |k|)", "Graves et al. 2014", "T S D", "Cosine similarity with a learned sharpness b.",
      with_parameters<CosineScore>},
-    {"location", "(W q)_s", kLuong, "T S D", "The query alone says where to look, whatever is there.",
+    {"location", "(W q)_s", kLuong, "T S D", "The query alone chooses the position; keys are ignored.",
      with_parameters<LocationScore>},
 };
 
 const Choice kScopes[] = {
     {"global", "all s", kBahdanau, "T S", "Every source position."},
-    {"local-m", "|s - t| <= w", kLuong, "T w", "A window that moves one position a step."},
+    {"local-m", "|s - t| <= w", kLuong, "T w", "A window that moves by one position per step."},
     {"local-p", "|s - p| <= w, p = S sigmoid(v . tanh(W q))", kLuong, "T w",
      "A window around a predicted position, weighted by a Gaussian."},
 };
@@ -173,15 +174,15 @@ const Choice kSelections[] = {
     {"sparse", "sparsemax", "Martins & Astudillo 2016", "T S log S",
      "A weighted mean in which most weights are exactly zero."},
     {"hard", "one sampled s", "Xu et al. 2015", "T S",
-     "One value, sampled in training (REINFORCE or straight-through), the likeliest in decoding."},
+     "One value: sampled in training (REINFORCE or straight-through), the most likely one in decoding."},
 };
 
 const Choice kRelatives[] = {
-    {"none", "", "", "", "Scores do not know positions."},
+    {"none", "", "", "", "No positions inside the score."},
     {"shaw", "q . (k + r_{s-t})", "Shaw et al. 2018", "T S D",
-     "A learned vector for each distance, cut at the window."},
+     "A learned vector for each distance, clipped at the window."},
     {"rotary", "R_t q . R_s k", "Su et al. 2021", "(T + S) D",
-     "Queries and keys turned by an angle that grows with their position."},
+     "Queries and keys rotated by an angle that grows with their position."},
     {"alibi", "q . k - m_h |s - t|", "Press et al. 2022", "T S",
      "A penalty that grows with distance, steeper in some heads."},
 };
@@ -197,7 +198,7 @@ const ScoreEntry& find_score(std::string_view name) {
   for (const ScoreEntry& entry : kScores) {
     if (entry.name == name) return entry;
   }
-  fail("attention.score: expected one of {}, got {}", fmt::join(names_of(scores()), ", "), name);
+  fail("score: expected one of {}, got {}", fmt::join(names_of(scores()), ", "), name);
 }
 
 std::string AttentionConfig::mechanism() const {
@@ -209,19 +210,39 @@ std::string AttentionConfig::mechanism() const {
 }
 
 void AttentionConfig::describe(Fields& f) {
-  f.add("score", score, "How a query and a key are compared.").choices(names_of(scores()));
-  f.add("scope", scope, "Which positions a query may see.").choices(names_of(scopes()));
-  f.add("selection", selection, "How scores become weights.").choices(names_of(selections()));
-  f.add("heads", heads, "Attentions side by side, each on its share of the depth.").at_least(1);
-  f.add("depth", depth, "The depth queries and keys meet in (additive, concat, several heads); 0: the query's.")
-      .at_least(0);
-  f.add("window", window, "Local scopes: positions to each side. shaw: distances told apart.").at_least(1);
-  f.add("longest", longest, "The location score: most source tokens there can be.").at_least(1);
-  f.add("relative", relative, "Positions inside the score.").choices(names_of(relatives()));
-  f.add("coverage", coverage, "Whether what was attended to before enters the score (See et al. 2017).");
-  f.add("dropout", dropout, "Share of the weights dropped in training.").at_least(0).below(1);
-  f.add("estimator", estimator, "How hard selection learns.").choices({"reinforce", "straight-through"});
-  f.add("entropy_bonus", entropy_bonus, "Hard selection: reward for keeping several choices open.").at_least(0);
+  const bool local = scope != "global", hard = selection == "hard", reinforce = hard && estimator == "reinforce";
+  f.add("score", score, "Score function that compares a query with a key.").choices(names_of(scores()));
+  f.add("scope", scope, "Positions a query may attend to.").choices(names_of(scopes()));
+  f.add("selection", selection, "How scores become attention weights.").choices(names_of(selections()));
+  f.add("heads", heads, "Number of attention heads; depth is divided among them.")
+      .at_least(1)
+      .also_called({"num_heads", "n_heads", "nhead", "head"});
+  f.add("depth", depth,
+        "Dimension in which queries and keys are compared (additive, concat, local-p or several heads); 0 for the "
+        "query's.")
+      .at_least(0)
+      .also_called({"dim", "size", "attention_dim"})
+      .needs(score == "additive" || score == "concat" || heads > 1 || scope == "local-p",
+             fmt::format("{} = additive or concat, {} above 1, or {} = local-p", f.key("score"), f.key("heads"),
+                         f.key("scope")));
+  f.add("window", window,
+        "Local scopes: window size to each side, in positions. shaw: largest distance with its own vector.")
+      .at_least(1)
+      .needs(local || relative == "shaw",
+             fmt::format("{} = local-m or local-p, or {} = shaw", f.key("scope"), f.key("relative")));
+  f.add("longest", longest, "Location score: longest source it can attend to, in tokens.")
+      .at_least(1)
+      .also_called({"max_length", "max_len"})
+      .needs(score == "location", fmt::format("{} = location", f.key("score")));
+  f.add("relative", relative, "Relative positions inside the score.").choices(names_of(relatives()));
+  f.add("coverage", coverage, "Add the sum of earlier attention weights to the score (See et al. 2017).");
+  f.add("dropout", dropout, "Dropout rate of the attention weights.").at_least(0).below(1);
+  f.add("estimator", estimator, "Hard selection: gradient estimator.")
+      .choices({"reinforce", "straight-through"})
+      .needs(hard, fmt::format("{} = hard", f.key("selection")));
+  f.add("entropy_bonus", entropy_bonus, "Hard selection with reinforce: weight of the entropy bonus.")
+      .at_least(0)
+      .needs(reinforce, fmt::format("{} = hard with {} = reinforce", f.key("selection"), f.key("estimator")));
 }
 
 }  // namespace fovea

@@ -193,7 +193,7 @@ void Tape::drop(Gradient& gradient) {
 }
 
 void Tape::backward(const Var& loss) {
-  check(loss.size() == 1, "backward: expected a loss of one element, got {}", loss.shape());
+  check(loss.size() == 1, "backward: expected a scalar loss, got {}", loss.shape());
   check(loss.needs_grad(), "backward: expected a loss that was recorded, got a constant");
   const Recording recording(*this);
   kernels(device_).affine(stream(device_), {.y = loss.grad(), .beta = 1.0f});

@@ -106,7 +106,7 @@ class Tape {
   template <class Backward>
   static void record_onto(const Var& y, std::initializer_list<Var> inputs, Backward backward) {
     if (!any_needs_grad(inputs) || current() == nullptr) return;
-    check(y.needs_grad(), "tape: expected something with a gradient to add to, got a constant");
+    check(y.needs_grad(), "tape: expected a value with a gradient, got a constant");
     auto* node =
         current()->add(y.value(), Tensor(), [run = std::move(backward)](const Tensor& dy, const Tensor&) { run(dy); });
     node->first.whole = y.gradient()->whole != nullptr ? y.gradient()->whole : y.gradient();

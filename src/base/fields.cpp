@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -12,20 +14,31 @@ namespace fovea {
 
 namespace {
 
-// Edits (insert, remove, replace) from one word to the other.
+// Edits (insert, delete, replace, swap two neighbours) from one word to the other.
 size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  std::vector<size_t> two_before, before(b.size() + 1), row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
+    two_before = before;
+    before = row;
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      const size_t replaced = before[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({before[j] + 1, row[j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], two_before[j - 2] + 1);
     }
   }
   return row[b.size()];
+}
+
+std::string_view last_part(std::string_view key) { return key.substr(key.rfind('.') + 1); }
+std::string_view section_of(std::string_view key) { return key.substr(0, key.rfind('.') + 1); }
+
+// Whether one begins with the other, as warmup_steps with warmup.
+bool extends(std::string_view a, std::string_view b) {
+  constexpr size_t kLeast = 3;
+  return std::min(a.size(), b.size()) >= kLeast && (a.starts_with(b) || b.starts_with(a));
 }
 
 std::string quoted(std::string_view text) {
@@ -63,7 +76,8 @@ std::string written(const Field::Value& value) {
 
 std::string nearest_spelling(std::string_view word, const std::vector<std::string>& words) {
   std::string best;
-  size_t least = std::max<size_t>(2, word.size() / 3) + 1;
+  const size_t most_edits = word.size() <= 3 ? 1 : std::max<size_t>(2, word.size() / 3);
+  size_t least = most_edits + 1;
   for (const std::string& candidate : words) {
     const size_t distance = edit_distance(word, candidate);
     if (distance < least) least = distance, best = candidate;
@@ -90,14 +104,36 @@ Field& Field::below(double high) {
   high_excluded_ = true;
   return at_most(high);
 }
+Field& Field::needs(bool met, const std::string& what) {
+  if (!met) why_unused_ = "it needs " + what;
+  return *this;
+}
+Field& Field::has_no_effect(std::string because) {
+  why_unused_ = std::move(because);
+  return *this;
+}
+Field& Field::always_matters() {
+  why_unused_.clear();
+  return *this;
+}
+Field& Field::also_called(std::vector<std::string> names) {
+  other_names_ = std::move(names);
+  return *this;
+}
+
+std::string_view Field::name() const { return last_part(key_); }
 
 std::string Field::type() const {
-  if (!choices_.empty()) return fmt::format("one of {}", fmt::join(choices_, ", "));
-  constexpr std::string_view kTypes[] = {"true or false", "a whole number", "a number", "a text", "a list of texts"};
+  if (!choices_.empty()) {
+    std::vector<std::string> named = choices_;
+    const bool may_be_empty = std::erase(named, "") > 0;
+    return fmt::format("one of {}{}", fmt::join(named, ", "), may_be_empty ? ", or empty" : "");
+  }
+  constexpr std::string_view kTypes[] = {"true or false", "an integer", "a number", "a string", "a list of strings"};
   std::string type(kTypes[target_.index()]);
-  if (std::isfinite(low_)) type += fmt::format(" of at least {}", low_);
-  if (std::isfinite(high_))
-    type += fmt::format("{} {} {}", std::isfinite(low_) ? " and" : "", high_excluded_ ? "below" : "at most", high_);
+  const bool low = std::isfinite(low_), high = std::isfinite(high_);
+  if (low) type += fmt::format(" of at least {}", low_);
+  if (high) type += fmt::format(" {}{} {}", low ? "and " : "", high_excluded_ ? "below" : "at most", high_);
   return type;
 }
 
@@ -164,25 +200,68 @@ Field& Fields::add(std::string_view name, Field::Target target, std::string help
 }
 
 Field& Fields::find(std::string_view key) {
-  std::vector<std::string> keys;
   for (Field& field : list_) {
     if (field.key() == key) return field;
-    keys.push_back(field.key());
   }
-  const std::string near = nearest_spelling(key, keys);
-  // Those of its section; where there is no such section, of that of the nearest one.
-  const auto neighbours = [&](std::string_view of) {
-    const std::string_view section = of.substr(0, of.rfind('.') + 1);
-    std::vector<std::string> found;
-    for (const std::string& k : keys) {
-      if (!section.empty() && k.starts_with(section)) found.push_back(k);
+  if (const std::string near = nearest_key(key); !near.empty()) {
+    fail("{}: there is no such setting; did you mean {}?", key, near);
+  }
+  std::vector<std::string> all, here;  // here: in the same section
+  for (const Field& field : list_) {
+    all.push_back(field.key());
+    if (!section_of(key).empty() && field.key().starts_with(section_of(key))) here.push_back(field.key());
+  }
+  fail("{}: there is no such setting; expected one of {}", key, fmt::join(here.empty() ? all : here, ", "));
+}
+
+std::string Fields::nearest_key(std::string_view key) const {
+  std::string name(last_part(key));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });
+  // The first field that fits, if possible of the same section.
+  const auto first = [&](const auto& fits, bool anywhere) -> std::string {
+    const Field* found = nullptr;
+    for (const Field& field : list_) {
+      if (!fits(field)) continue;
+      if (section_of(field.key()) == section_of(key)) return field.key();
+      if (found == nullptr) found = &field;
     }
-    return found;
+    return found != nullptr && anywhere ? found->key() : "";
   };
-  std::vector<std::string> listed = neighbours(key);
-  if (listed.empty()) listed = neighbours(near);
-  fail("{}: no such setting{}; there are: {}", key, near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-       fmt::join(listed.empty() ? keys : listed, ", "));
+  const auto called = [&](const Field& field) {
+    const std::vector<std::string>& names = field.other_names();
+    return field.name() == name || std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (std::string near = first(called, true); !near.empty()) return near;
+  std::vector<std::string> keys, neighbours;
+  for (const Field& field : list_) {
+    keys.push_back(field.key());
+    if (section_of(field.key()) == section_of(key)) neighbours.emplace_back(field.name());
+  }
+  if (const std::string near = nearest_spelling(name, neighbours); !near.empty()) {
+    return std::string(section_of(key)) + near;
+  }
+  if (std::string near = first([&](const Field& field) { return extends(field.name(), name); }, false); !near.empty()) {
+    return near;
+  }
+  return nearest_spelling(key, keys);
+}
+
+void Fields::Section::needs(bool met, const std::string& what) const {
+  for (size_t i = begin; i < end; ++i) fields.list_[i].needs(met, what);
+}
+
+std::vector<UnusedSetting> unused_settings(const Fields& fields, const Fields& defaults,
+                                           const std::vector<std::string>& named) {
+  std::vector<UnusedSetting> unused;
+  for (size_t i = 0; i < fields.list().size(); ++i) {
+    const Field& field = fields.list()[i];
+    if (field.why_unused().empty()) continue;
+    const bool is_named = std::find(named.begin(), named.end(), field.key()) != named.end();
+    if (!is_named && field.text() == defaults.list()[i].text()) continue;
+    unused.push_back({field.key(), fmt::format("{} has no effect: {}", field.key(), field.why_unused())});
+  }
+  return unused;
 }
 
 }  // namespace fovea

@@ -75,7 +75,7 @@ struct InputFile::State {
       if (!fill()) break;
     }
     if (end < std::size(kGzipMagic) || std::memcmp(block.data(), kGzipMagic, std::size(kGzipMagic)) != 0) return;
-    check(inflateInit2(&inflater, 15 + 16) == Z_OK, "{}: cannot start zlib", name);
+    check(inflateInit2(&inflater, 15 + 16) == Z_OK, "{}: cannot initialise zlib", name);
     gzip = true;
   }
 
@@ -93,7 +93,7 @@ struct InputFile::State {
     const uInt room = inflater.avail_out;
     while (inflater.avail_out == room) {
       if (begin == end && !fill()) {
-        check(between, "{}: expected a whole gzip file, got one that is cut off", name);
+        check(between, "{}: the gzip file is truncated", name);
         return 0;
       }
       if (between) inflateReset(&inflater);
@@ -102,8 +102,8 @@ struct InputFile::State {
       inflater.avail_in = static_cast<uInt>(end - begin);
       const int code = inflate(&inflater, Z_NO_FLUSH);
       begin = end - inflater.avail_in;
-      check(code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR,
-            "{}: expected gzip data, got something damaged ({})", name, inflater.msg ? inflater.msg : "zlib failed");
+      check(code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR, "{}: the gzip file is damaged ({})", name,
+            inflater.msg ? inflater.msg : "zlib failed");
       between = code == Z_STREAM_END;
     }
     return room - inflater.avail_out;
@@ -157,7 +157,7 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::give_up(std::string_view action, int code) {
   fail("{}: cannot {}: {}{}", path_, action, reason(code),
-       temporary_.empty() || ::access(path_.c_str(), F_OK) != 0 ? "" : "; the file is as it was before");
+       temporary_.empty() || ::access(path_.c_str(), F_OK) != 0 ? "" : "; the existing file is unchanged");
 }
 
 void AtomicFile::write(std::string_view bytes) {

@@ -28,7 +28,8 @@ Scores vote(std::span<const Var> logits) {
   }
   Var mean;
   for (const Var& l : logits) {
-    check(l.dim(-1) == words, "ensemble: expected models of one vocabulary, got {} and {} words", words, l.dim(-1));
+    check(l.dim(-1) == words, "ensemble: expected models with the same vocabulary, got {} and {} tokens", words,
+          l.dim(-1));
     const Var p = softmax(l.reshape({rows, words}));
     mean = mean ? mean + p : p;
   }

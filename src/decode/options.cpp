@@ -11,30 +11,53 @@ constexpr int64_t kRoom = 20;
 }  // namespace
 
 void SearchOptions::describe(Fields& f) {
-  f.add("beam", beam, "Hypotheses of a sentence that are followed at the same time; 1 is greedy.").at_least(1);
-  f.add("nbest", nbest, "Hypotheses to return, at most `beam`; with `sample`, how many are drawn.").at_least(1);
+  constexpr double kMostBeams = 1000;
+  const std::string need_sampling = f.key("sample"), need_several = fmt::format("{} above 1", f.key("beam"));
+  const bool several = beam > 1 || (sample && nbest > 1);
+  f.add("beam", beam, "Beam size; 1 for greedy search.")
+      .at_least(1)
+      .at_most(kMostBeams)
+      .also_called({"beam_size", "beams", "num_beams", "beam_width"});
+  f.add("nbest", nbest, "Number of hypotheses to return, at most the beam size; with sampling, number of samples.")
+      .at_least(1)
+      .at_most(kMostBeams)
+      .also_called({"n_best", "num_return_sequences", "num_hypotheses"});
   f.add("length_penalty", length_penalty,
-        "Exponent a of ((5+n)/6)^a, which log p is divided by (Wu et al. 2016): more favours longer targets; 0 for "
-        "none.")
-      .at_least(0);
-  f.add("coverage_penalty", coverage_penalty,
-        "How much a hypothesis loses for source words it hardly looked at (Wu et al. 2016); 0 for nothing.")
-      .at_least(0);
-  f.add("no_repeat_ngram", no_repeat_ngram, "No run of so many words occurs twice in a target; 0 for no such rule.")
-      .at_least(0);
-  f.add("min_length", min_length, "The fewest words of a target.").at_least(0);
-  f.add("max_length", max_length, "The most words of a target, its end mark counted.").at_least(1);
-  f.add("max_ratio", max_ratio,
-        "The most words of a target for each word of its source, and 20 more; 0 for no such limit.")
-      .at_least(0);
-  f.add("sample", sample, "Draw words by their probability instead of searching for the likeliest.");
-  f.add("temperature", temperature, "sample: below 1 likely words become likelier, above 1 all become more alike.")
-      .at_least(1e-3);
-  f.add("top_k", top_k, "sample: draw from so many of the likeliest words; 0 for all.").at_least(0);
-  f.add("top_p", top_p, "sample: draw from the fewest words that have this much of the probability.")
+        "Exponent a of the length penalty ((5+n)/6)^a that log p is divided by (Wu et al. 2016): larger values favour "
+        "longer translations; 0 to disable.")
       .at_least(0)
-      .at_most(1);
-  f.add("seed", seed, "sample: of the random numbers.").at_least(0);
+      .also_called({"alpha", "lenpen", "normalize", "beam_alpha"})
+      .needs(several, need_several);
+  f.add(
+       "coverage_penalty", coverage_penalty,
+       "Weight of the coverage penalty on source tokens that received little attention (Wu et al. 2016); 0 to disable.")
+      .at_least(0)
+      .also_called({"beta"})
+      .needs(several, need_several);
+  f.add("no_repeat_ngram", no_repeat_ngram, "No n-gram of this size occurs twice in a translation; 0 to disable.")
+      .at_least(0)
+      .also_called({"no_repeat_ngram_size"});
+  f.add("min_length", min_length, "Minimum length of a translation, in tokens.").at_least(0).also_called({"min_len"});
+  f.add("max_length", max_length, "Maximum length of a translation, in tokens, end of sentence included.")
+      .at_least(1)
+      .also_called({"max_len", "max_output_length", "max_new_tokens", "max_tokens"});
+  f.add("max_ratio", max_ratio, "Maximum target tokens per source token; 20 more are always allowed. 0 for no limit.")
+      .at_least(0);
+  f.add("sample", sample, "Sample from the model's distribution instead of beam search.")
+      .also_called({"sampling", "do_sample"});
+  f.add("temperature", temperature, "Sampling temperature: below 1 sharpens the distribution, above 1 flattens it.")
+      .at_least(1e-3)
+      .also_called({"temp"})
+      .needs(sample, need_sampling);
+  f.add("top_k", top_k, "Sample from the k most likely tokens only; 0 for all.")
+      .at_least(0)
+      .needs(sample, need_sampling);
+  f.add("top_p", top_p, "Nucleus sampling: sample from the most likely tokens with this total probability.")
+      .at_least(0)
+      .at_most(1)
+      .also_called({"nucleus"})
+      .needs(sample, need_sampling);
+  f.add("seed", seed, "Random seed for sampling.").at_least(0).needs(sample, need_sampling);
 }
 
 void check_options(const SearchOptions& options) {
@@ -42,16 +65,16 @@ void check_options(const SearchOptions& options) {
   Fields fields = fields_of(copy);
   for (const Field& field : fields.list()) fields.find(field.key()).set(field.value());  // within its limits
   const SearchOptions& o = options;
-  check(o.sample || o.nbest <= o.beam, "nbest: expected at most the beam of {}, got {}", o.beam, o.nbest);
-  check(!o.sample || o.beam == 1, "sample: draws one word at a time; expected a beam of 1, got {}", o.beam);
+  check(o.sample || o.nbest <= o.beam, "nbest: expected at most the beam size of {}, got {}", o.beam, o.nbest);
+  check(!o.sample || o.beam == 1, "sample: sampling needs a beam size of 1, got {}", o.beam);
   check(o.sample || (o.temperature == 1 && o.top_k == 0 && o.top_p == 1),
-        "temperature, top_k and top_p are for sampling; expected sample = true");
-  check(o.top_p > 0, "top_p: expected a share above 0, got {}", o.top_p);
+        "temperature, top_k and top_p have an effect with sampling only: set sample, too");
+  check(o.top_p > 0, "top_p: expected a probability above 0, got {}", o.top_p);
   for (const ForcedBegin& begin : o.begins) {
-    check(std::ssize(begin) < o.max_length, "prefix: expected fewer words than the max_length of {}, got {}",
+    check(std::ssize(begin) < o.max_length, "prefix: expected fewer tokens than max_length, which is {}, got {}",
           o.max_length, begin.size());
   }
-  check(o.min_length < o.max_length, "min_length: expected less than the max_length of {}, got {}", o.max_length,
+  check(o.min_length < o.max_length, "min_length: expected less than max_length, which is {}, got {}", o.max_length,
         o.min_length);
 }
 

@@ -60,7 +60,7 @@ std::vector<Hypothesis> score(std::span<const Model* const> models, const Parall
   check(!models.empty(), "score: expected a model, got none");
   std::vector<Hypothesis> scored(static_cast<size_t>(pairs.size()));
   if (scored.empty()) return scored;
-  check(pairs.has_target(), "score: expected targets, got sources alone");
+  check(pairs.has_target(), "score: expected targets, got sources only");
   BatchOptions in_order = batches;
   in_order.shuffle = false;
   Batcher batcher(pairs, in_order);

@@ -269,7 +269,7 @@ std::vector<std::vector<Hypothesis>> search(std::span<const Model* const> models
   std::vector<std::vector<Hypothesis>> found(static_cast<size_t>(sources.size()));
   if (found.empty()) return found;
   check(options.begins.empty() || options.begins.size() == found.size(),
-        "search: expected as many begins as sentences ({}), got {}", found.size(), options.begins.size());
+        "search: expected as many target prefixes as sentences ({}), got {}", found.size(), options.begins.size());
   const ParallelCorpus alone{sources.source, {}, {}};
   BatchOptions in_order = batches;
   in_order.shuffle = false;

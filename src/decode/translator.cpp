@@ -1,22 +1,23 @@
 #include "decode/translator.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include "base/error.h"
 #include "ops/ops.h"
+#include "text/utf8.h"
 
 namespace fovea {
 
 void TranslatorOptions::describe(Fields& f) {
-  f.add("device", device, "What to compute on: cpu, cuda or cuda:N, or auto, a card where there is one.");
-  f.add(
-       "precision", precision,
-       "What factors of products are rounded to, where the CPU has instructions for it: bf16, or weights and what they "
-       "are multiplied by to int8, the fastest.")
+  f.add("device", device, "Device: cpu, cuda, cuda:N, or auto (a GPU if there is one).");
+  f.add("precision", precision,
+        "Precision of matrix products, where the CPU has instructions for it; int8 is the fastest.")
       .choices({"f32", "bf16", "int8"});
-  f.add("batch_tokens", batch_tokens, "Source tokens decoded together.").at_least(1);
-  f.add("max_source", max_source, "Tokens of a line that are read; the rest is cut off, with a warning.").at_least(1);
+  f.add("batch_tokens", batch_tokens, "Batch size for decoding, in source tokens.").at_least(1);
+  f.add("max_source", max_source, "Maximum source length in tokens; longer lines are truncated with a warning.")
+      .at_least(1);
 }
 
 namespace {
@@ -51,11 +52,11 @@ Translator::Translator(const std::vector<std::string>& folders, const Translator
     const LoadedModel& loaded = models_.emplace_back(load_model(folder, device_));
     const LoadedModel& first = models_.front();
     check(loaded.source->bytes() == first.source->bytes() && loaded.target->bytes() == first.target->bytes(),
-          "{}: expected the vocabularies of {}, for models that vote must read and write the same words", folder,
+          "{}: expected the same vocabularies as {}: the models of an ensemble must share them", folder,
           folders.front());
     check(loaded.config.reverse_source == first.config.reverse_source &&
               loaded.config.end_source == first.config.end_source,
-          "{}: expected a model that reads its source as {} does", folder, folders.front());
+          "{}: expected the same end_source and reverse_source as {}", folder, folders.front());
     parts_.push_back(loaded.model.get());
   }
   batches_ = models_.front().batches();
@@ -72,6 +73,21 @@ std::vector<std::string> Translator::unknown(const std::string& line) const {
     if (token.id == kUnknown && fresh) found.push_back(token.text);
   }
   return found;
+}
+
+std::string Translator::spaced(const std::string& line) const {
+  const Vocabulary& source = *model().source;
+  if (source.kind() != "word") return "";
+  std::string text;
+  for (const auto& [value, begin, end] : code_points(line)) {
+    if (is_space(value)) continue;
+    if (!text.empty()) text += ' ';
+    append_code_point(text, value < 0x80 ? static_cast<char32_t>(std::tolower(static_cast<int>(value))) : value);
+  }
+  const std::vector<int32_t> before = source.encode(line), after = source.encode(text);
+  const bool knew_nothing = std::count(before.begin(), before.end(), kUnknown) == std::ssize(before);
+  const bool knows_all = std::count(after.begin(), after.end(), kUnknown) == 0;
+  return knew_nothing && knows_all ? text : "";
 }
 
 int64_t Translator::most_source() const {
@@ -131,8 +147,9 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
   limited.edits = turned(search_options.edits);
   limited.weights_stay = true;
   if (!search_options.begins.empty()) {
-    check(search_options.begins.size() == lines.size(), "translate: expected a begin for each of {} lines, got {}",
-          lines.size(), search_options.begins.size());
+    check(search_options.begins.size() == lines.size(),
+          "translate: expected a target prefix for each of {} lines, got {}", lines.size(),
+          search_options.begins.size());
     limited.begins.clear();
     for (const int64_t line : corpus.lines) limited.begins.push_back(search_options.begins[static_cast<size_t>(line)]);
   }

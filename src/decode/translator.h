@@ -55,6 +55,10 @@ class Translator {
   // The tokens of a line that the model has never seen, each once, as they are written.
   std::vector<std::string> unknown(const std::string& line) const;
 
+  // For a model whose words are single characters, a line of which it knows nothing, written as it expects: "fovea"
+  // becomes "f o v e a". Empty for every other line.
+  std::string spaced(const std::string& line) const;
+
   int64_t most_source() const;  // tokens of a line that are read
   int64_t most_target() const;  // words a target may have, the end mark counted; 0 where nothing limits them
   const LoadedModel& model() const { return models_.front(); }

@@ -123,7 +123,7 @@ std::string ChrfScore::line() const { return fmt::format("{} = {:.2f}", name, sc
 ChrfScore corpus_chrf(std::span<const Segment> segments, const ChrfOptions& options) {
   check_segments("chrf", segments);
   check(options.char_order >= 0 && options.word_order >= 0 && options.char_order + options.word_order > 0,
-        "chrf: expected orders of n-grams, got {} of characters and {} of words", options.char_order,
+        "chrf: expected an n-gram order above 0, got {} for characters and {} for words", options.char_order,
         options.word_order);
   std::vector<Matches> sum(static_cast<size_t>(options.char_order + options.word_order));
   for (const Segment& segment : segments) {

@@ -62,8 +62,8 @@ class Words {
     if (config_.positions == "sinusoidal") {
       x = add_rows(x, sinusoids_(position, count, config_.embedding, x.device(), x.dtype()));
     } else if (positions_ != nullptr) {
-      check(position + count <= config_.longest, "model.longest: expected at most {} tokens, got {}", config_.longest,
-            position + count);
+      check(position + count <= config_.longest, "model.longest: learned positions cover {} tokens, got {}",
+            config_.longest, position + count);
       x = add_rows(x, positions_->var().slice(position, position + count));
     }
     return dropout(x, static_cast<float>(config_.dropout));
@@ -171,8 +171,12 @@ class Transformer final : public Model {
         encoder_norm_(parameters, "encoder.norm", config.embedding),
         decoder_norm_(parameters, "decoder.norm", config.embedding),
         out_(parameters, config, target_.table(), config.embedding, sizes.target_words) {
-    check(!config.attention.coverage,
-          "model.attention.coverage: the transformer decodes all steps at once; choose a recurrent model");
+    for (const AttentionConfig& attention : {config.attention, config.self_attention}) {
+      check(!attention.coverage,
+            "{}.coverage: coverage follows the steps of a recurrent decoder; expected model.architecture = bahdanau or "
+            "luong, got transformer",
+            attention.section);
+    }
     for (int64_t i = 0; i < config.encoder_layers; ++i)
       encoder_.emplace_back(parameters, fmt::format("encoder.{}", i), config);
     for (int64_t i = 0; i < config.decoder_layers; ++i)
@@ -277,7 +281,7 @@ class TransformerDecoder final : public Decoder {
 
   Var step(const Tensor& words) override {
     const int64_t beams = words.dim(0), batch = words.dim(1), rows = beams * batch;
-    check(step_ < options_.longest, "decode: expected at most {} steps, got one more", options_.longest);
+    check(step_ < options_.longest, "decode: expected at most {} steps", options_.longest);
     weights_ = step_ == 0 ? encoder_weights_ : std::vector<TakenWeights>();
     Flow x = {model_.target_(words.reshape({1, rows}), step_), {}};  // [1,K*B,D]
     for (size_t i = 0; i < layers_.size(); ++i) {

@@ -21,7 +21,7 @@ Spread spread(const Shape& a, const Shape& b) {
   const int at = b.rank() == a.rank() ? first : a.rank() - (b.rank() - first);
   bool fits = at >= 0 && at + run <= a.rank();
   for (int i = 0; fits && i < run; ++i) fits = a[at + i] == b[first + i];
-  check(fits, "binary: expected b to spread over a {}, got {}", a, b);
+  check(fits, "binary: expected b to broadcast to {}, got {}", a, b);
   return {.outer = a.count(0, at), .inner = a.count(at + run, a.rank())};
 }
 

@@ -30,7 +30,7 @@ const Expect& Expect::elements() const {
 }
 
 const Expect& Expect::on(Device device) const {
-  check(x_.device() == device, "{}: expected {} on {}, got it on {}", op_, what_, device, x_.device());
+  check(x_.device() == device, "{}: expected {} on {}, got {}", op_, what_, device, x_.device());
   return *this;
 }
 
@@ -49,7 +49,7 @@ void expect_mask(std::string_view op, const Mask& mask, const ScoreShape& shape,
   const int64_t full[] = {shape.batch, shape.heads, shape.queries, shape.keys};
   for (int axis = 0; axis < 4; ++axis) {
     const int64_t size = mask.bias.dim(axis);
-    check(size == full[axis] || (axis < 3 && size == 1), "{}: expected a mask bias that spreads over {}, got {}", op,
+    check(size == full[axis] || (axis < 3 && size == 1), "{}: expected a mask bias that broadcasts to {}, got {}", op,
           Shape{full[0], full[1], full[2], full[3]}, mask.bias.shape());
   }
 }

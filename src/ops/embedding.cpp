@@ -10,7 +10,7 @@ Var embedding(const Var& table, const Tensor& ids, float scale, DType elements) 
   Expect("embedding", "the table", table.value()).elements().rank(2);
   Expect("embedding", "ids", ids).dtype(DType::kI32).on(table.device()).rank(0, Shape::kMaxRank - 1);
   check(elements == table.dtype() || table.dtype() == accumulator_of(elements),
-        "embedding: expected {} of a table of {}, got a wish for {}", table.dtype(), table.dtype(), elements);
+        "embedding: expected {} elements from a table of {}, got {} requested", table.dtype(), table.dtype(), elements);
   const Device d = table.device();
   if (d.on_host()) {
     const int32_t* id = ids.data<int32_t>();

@@ -86,7 +86,7 @@ Var linears(const Var& x, const Var& weights, const Var& biases, int64_t several
   Expect("linears", "the weights", weights.value()).rank(2).parameter_of(x.value());
   const int64_t in = weights.dim(1), out = weights.dim(0) / several;
   check(x.dim(-1) == in && out * several == weights.dim(0),
-        "linears: expected {} weights of {} columns, one after the other, got {}", several, x.dim(-1), weights.shape());
+        "linears: expected {} concatenated weights of {} columns, got {}", several, x.dim(-1), weights.shape());
   if (biases) Expect("linears", "the biases", biases.value()).parameter_of(x.value()).shape({several * out});
 
   const int64_t rows = x.shape().count(0, x.rank() - 1);

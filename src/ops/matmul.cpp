@@ -19,8 +19,9 @@ Var matmul(const Var& a, const Var& b, Transposes transposes) {
   const auto [ta, tb] = transposes;
   const int64_t m = a.dim(ta ? -1 : -2), k = a.dim(ta ? -2 : -1), n = b.dim(tb ? -2 : -1);
   const int64_t batch = a.rank() == 3 ? a.dim(0) : 1;
-  check(b.dim(tb ? -1 : -2) == k && (b.rank() == 2 || b.dim(0) == batch), "matmul: expected b to fit a {}{}, got {}{}",
-        a.shape(), ta ? " transposed" : "", b.shape(), tb ? " transposed" : "");
+  check(b.dim(tb ? -1 : -2) == k && (b.rank() == 2 || b.dim(0) == batch),
+        "matmul: expected b to match a {}{}, got {}{}", a.shape(), ta ? " transposed" : "", b.shape(),
+        tb ? " transposed" : "");
   const Device d = a.device();
   const Precision precision = product_precision();
   const Tensor c = empty(a.rank() == 3 ? Shape{batch, m, n} : Shape{m, n}, a.dtype(), d);

@@ -54,7 +54,7 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon) {
 
 Residual layer_norm(const Var& x, const Var& more, float rate, const Var& gamma, const Var& beta, float epsilon) {
   LayerNormArgs args = args_of(x, gamma, beta, epsilon);
-  Expect("layer_norm", "what is added", more.value()).like(x.value()).shape(x.shape());
+  Expect("layer_norm", "the residual", more.value()).like(x.value()).shape(x.shape());
   args.more = more.value();
   args.sum = empty_like(x.value());
   args.random = lots_of_dropout(rate);

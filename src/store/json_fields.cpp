@@ -15,7 +15,7 @@ Field::Value value_of(const std::string& key, const Json& json) {
   check(json.is_array(), "{}: expected a value, got {}", key, json.type_name());
   std::vector<std::string> list;
   for (const Json& item : json) {
-    check(item.is_string(), "{}: expected a list of texts, got {} in it", key, item.type_name());
+    check(item.is_string(), "{}: expected a list of strings, got an item of type {}", key, item.type_name());
     list.push_back(item.get<std::string>());
   }
   return list;

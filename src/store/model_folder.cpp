@@ -18,7 +18,7 @@ std::string weights_path(const std::string& folder) { return folder + "/model.sa
 
 std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side, int64_t words) {
   std::shared_ptr<const Vocabulary> vocabulary = load_vocabulary(folder, side);
-  check(vocabulary->size() == words, "{}/{}.{}: expected {} pieces, as config.json says, got {}", folder, side,
+  check(vocabulary->size() == words, "{}/{}.{}: expected {} tokens, as in config.json, got {}", folder, side,
         vocabulary->extension(), words, vocabulary->size());
   return vocabulary;
 }
@@ -26,14 +26,15 @@ std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std
 }  // namespace
 
 void FolderConfig::describe(Fields& f) {
-  f.add("format", format, "Version of this layout.").at_least(1).at_most(kFormat);
-  f.add("source_words", source_words, "Pieces of the source vocabulary.").at_least(4);
-  f.add("target_words", target_words, "Pieces of the target vocabulary.").at_least(4);
-  f.add("end_source", end_source, "Whether the source ends with the end mark.");
+  f.add("format", format, "Version of this file format.").at_least(1).at_most(kFormat);
+  f.add("source_words", source_words, "Size of the source vocabulary.").at_least(4);
+  f.add("target_words", target_words, "Size of the target vocabulary.").at_least(4);
+  f.add("end_source", end_source, "Whether an end-of-sentence token is appended to the source.");
   f.add("reverse_source", reverse_source, "Whether the source is read backwards.");
-  f.add("best_heads", best_heads, "What aligns words best: one head, or the mean, max or rollout; empty: not measured.");
-  f.add("best_layer", best_layer, "Of which layer, from 1; 0 for all.").at_least(0);
-  f.add("best_head", best_head, "Of which head, from 1; 0 for all.").at_least(0);
+  f.add("best_heads", best_heads,
+        "What aligns words best: one head, or the mean, max or rollout of several; empty if not measured.");
+  f.add("best_layer", best_layer, "Layer of these heads, counted from 1; 0 for all layers.").at_least(0);
+  f.add("best_head", best_head, "That head, counted from 1; 0 for all heads.").at_least(0);
   f.section("model", model);
 }
 
@@ -47,8 +48,8 @@ BatchOptions LoadedModel::batches() const {
 
 LoadedModel load_model(const std::string& folder, Device device) {
   check(std::filesystem::is_directory(folder), "{}: expected a model folder, got {}", folder,
-        std::filesystem::exists(folder) ? "a file" : "nothing there");
-  check(std::filesystem::exists(config_path(folder)), "{}: expected a model folder, got one without config.json",
+        std::filesystem::exists(folder) ? "a file" : "no such folder");
+  check(std::filesystem::exists(config_path(folder)), "{}: expected a model folder, got a folder without config.json",
         folder);
   LoadedModel loaded;
   Fields fields = fields_of(loaded.config);
@@ -73,7 +74,7 @@ void save_model_description(const std::string& folder, const FolderConfig& confi
                             const Vocabulary& target) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
-  check(!code, "{}: cannot make the folder: {}", folder, code.message());
+  check(!code, "{}: cannot create the folder: {}", folder, code.message());
   save_config(folder, config);
   save_vocabulary(source, folder, "source");
   save_vocabulary(target, folder, "target");

@@ -66,7 +66,7 @@ std::pair<std::byte*, size_t> map_file(const std::string& path) {
   if (bytes >= kLength) data = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
   const std::string why = reason();
   ::close(descriptor);
-  check(known, "{}: expected a safetensors file, got something that is no regular file", path);
+  check(known, "{}: expected a safetensors file, got something that is not a regular file", path);
   check(bytes >= kLength, "{}: expected a safetensors file, got {} bytes", path, bytes);
   check(data != MAP_FAILED, "{}: cannot map: {}", path, why);
   return {static_cast<std::byte*>(data), bytes};
@@ -80,7 +80,7 @@ Sizes sizes_at(const Json& about, const char* key, const std::string& tensor) {
   const auto found = about.is_object() ? about.find(key) : about.end();
   check(found != about.end() && found->is_array(), "{}: expected a list {}", tensor, key);
   for (const Json& size : *found) {
-    check(size.is_number_unsigned(), "{}: expected whole numbers in {}", tensor, key);
+    check(size.is_number_unsigned(), "{}: expected non-negative integers in {}", tensor, key);
   }
   return found->get<Sizes>();
 }
@@ -89,7 +89,7 @@ std::map<std::string, std::string> texts_in(const Json& metadata, const std::str
   check(metadata.is_object(), "{}: expected an object as metadata, got {}", path, metadata.type_name());
   std::map<std::string, std::string> texts;
   for (const auto& item : metadata.items()) {
-    check(item.value().is_string(), "{}: expected texts as metadata, got {} at {}", path, item.value().type_name(),
+    check(item.value().is_string(), "{}: expected strings as metadata, got {} at {}", path, item.value().type_name(),
           item.key());
     texts[item.key()] = item.value().get<std::string>();
   }
@@ -113,7 +113,7 @@ void check_side_by_side(std::vector<Place> places, size_t data_bytes, const std:
   std::sort(places.begin(), places.end());
   size_t end = 0;
   for (const auto& [begin, next] : places) {
-    check(begin == end, "{}: expected tensors side by side, got a hole or an overlap at byte {}", path, begin);
+    check(begin == end, "{}: expected contiguous tensors, got a gap or an overlap at byte {}", path, begin);
     end = next;
   }
   check(end == data_bytes, "{}: expected {} bytes of tensors, got {}", path, end, data_bytes);
@@ -227,8 +227,9 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
     std::memcpy(&length, map_, kLength);
     check(length <= kMostHeader, "{}: expected a safetensors header of at most {} bytes, got {}", path, kMostHeader,
           length);
-    check(length <= map_bytes_ - kLength, "{}: expected a header of {} bytes, got a file of {} (cut off, or foreign)",
-          path, length, map_bytes_);
+    check(length <= map_bytes_ - kLength,
+          "{}: expected a header of {} bytes, got a file of {} bytes (truncated, or not a safetensors file)", path,
+          length, map_bytes_);
     parse({reinterpret_cast<const char*>(map_) + kLength, length}, map_bytes_ - kLength - length);
   } catch (...) {
     ::munmap(map_, map_bytes_);
@@ -255,7 +256,7 @@ void SafetensorsFile::parse(std::string_view header, size_t data_bytes) {
     check(dtype != about.end() && dtype->is_string() && bytes_of_dtype(dtype->get<std::string>()) != 0,
           "{}: expected a known dtype, got {}", tensor, dtype == about.end() ? "none" : brief_value(*dtype));
     check(offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= data_bytes,
-          "{}: expected data_offsets within {} bytes, got {} (is the file cut off?)", tensor, data_bytes,
+          "{}: expected data_offsets within {} bytes, got {} (is the file truncated?)", tensor, data_bytes,
           fmt::join(offsets, ", "));
     Entry entry{dtype->get<std::string>(), {shape.begin(), shape.end()}, data + offsets[0], offsets[1] - offsets[0]};
     check(fits(shape, bytes_of_dtype(entry.dtype), entry.bytes),
@@ -300,7 +301,7 @@ std::vector<float> SafetensorsFile::widened(std::string_view name, const Entry& 
 
 void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
   const auto found = entries_.find(name);
-  check(found != entries_.end(), "{}: expected a tensor {}, got none", path_, name);
+  check(found != entries_.end(), "{}: there is no tensor {}", path_, name);
   const Entry& entry = found->second;
   const Shape& shape = into.shape();
   check(std::equal(shape.begin(), shape.end(), entry.shape.begin(), entry.shape.end()),

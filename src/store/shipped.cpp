@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/fields.h"
 #include "text/utf8.h"
 
 namespace fovea {
@@ -41,21 +42,26 @@ std::vector<fs::path> places() {
   return all;
 }
 
-bool is_model(const fs::path& folder) {
-  std::error_code code;
-  return fs::exists(folder / "config.json", code) && fs::exists(folder / "model.safetensors", code);
-}
-
 std::string name_of(const std::string& folder) { return fs::path(folder).filename().string(); }
 
 }  // namespace
+
+bool is_model_folder(const std::string& path) {
+  std::error_code code;
+  return fs::exists(fs::path(path) / "config.json", code) && fs::exists(fs::path(path) / "model.safetensors", code);
+}
+
+bool is_shipped_model(const std::string& name) {
+  const std::vector<std::string> all = shipped_models();
+  return std::any_of(all.begin(), all.end(), [&](const std::string& folder) { return name_of(folder) == name; });
+}
 
 std::vector<std::string> shipped_models() {
   std::vector<std::string> found;
   for (const fs::path& place : places()) {
     std::error_code code;
     for (const fs::directory_entry& entry : fs::directory_iterator(place, code)) {
-      if (!is_model(entry.path())) continue;
+      if (!is_model_folder(entry.path().string())) continue;
       const std::string folder = entry.path().lexically_normal().string();
       const auto same = [&](const std::string& other) { return name_of(other) == name_of(folder); };
       if (std::none_of(found.begin(), found.end(), same)) found.push_back(folder);
@@ -75,13 +81,18 @@ std::string find_model(const std::string& name) {
   }
   std::vector<std::string> names;
   for (const std::string& folder : all) names.push_back(name_of(folder));
-  fail("{}: expected a model folder{}, got nothing of that name", name,
-       names.empty() ? "" : fmt::format(" or one of {}", fmt::join(names, ", ")));
+  const std::string near = nearest_spelling(name, names);
+  fail("{}: there is no such model folder{}{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near),
+       names.empty() ? "" : fmt::format(" Models by name: {}", fmt::join(names, ", ")));
 }
 
 std::string find_recipe(const std::string& name) {
   std::error_code code;
-  if (fs::exists(name, code) || name.find('/') != std::string::npos) return name;
+  if (fs::exists(fs::path(name) / "recipe.toml", code)) return (fs::path(name) / "recipe.toml").string();  // of a run
+  if (fs::is_regular_file(name, code)) return name;
+  check(!fs::is_directory(name, code) || name.find('/') == std::string::npos,
+        "{}: expected a recipe or the folder of a training run, got a folder without recipe.toml", name);
+  if (name.find('/') != std::string::npos) return name;
   std::set<std::string> names;
   for (const fs::path& place : beside("recipes")) {
     for (const fs::directory_entry& entry : fs::directory_iterator(place, code)) {
@@ -92,8 +103,9 @@ std::string find_recipe(const std::string& name) {
       names.insert(entry.path().stem().string());
     }
   }
-  fail("{}: expected a recipe{}, got nothing of that name", name,
-       names.empty() ? "" : fmt::format(" or one of {}", fmt::join(names, ", ")));
+  const std::string near = nearest_spelling(name, {names.begin(), names.end()});
+  fail("{}: there is no such recipe{}{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near),
+       names.empty() ? "" : fmt::format(" Recipes by name: {}", fmt::join(names, ", ")));
 }
 
 std::string model_for(std::string_view text) {
@@ -101,7 +113,7 @@ std::string model_for(std::string_view text) {
   for (const std::string& folder : shipped_models()) {
     if (name_of(folder) == name) return folder;
   }
-  fail("expected --model: the shipped model {} is not found; FOVEA_MODELS may say where models are", name);
+  fail("expected --model: the default model {} was not found; set FOVEA_MODELS to the folder with your models", name);
 }
 
 }  // namespace fovea

@@ -79,8 +79,8 @@ std::byte* Arena::allocate(size_t bytes) {
     return again;
   }
   if (limit_ > 0 && used_ + rounded > limit_) {
-    throw OutOfMemory(fmt::format("memory: expected {} bytes on {} beyond {} in use, got none: the limit is {}",
-                                  rounded, device_, used_, limit_));
+    throw OutOfMemory(fmt::format("out of memory: {} bytes requested on {} with {} in use; the limit is {}", rounded,
+                                  device_, used_, limit_));
   }
   if (offset_ + rounded > chunks_.back().bytes) add_chunk(std::max(rounded, 2 * chunks_.back().bytes), rounded);
   std::byte* data = chunks_.back().data + offset_;

@@ -35,7 +35,7 @@ class Staging {
       const size_t piece = std::min(bytes, kHalf - used_);
       std::byte* at = memory_ + static_cast<size_t>(half_) * kHalf + used_;
       std::memcpy(at, from, piece);
-      require(cudaMemcpyAsync(to, at, piece, cudaMemcpyHostToDevice, stream), "a copy to the card");
+      require(cudaMemcpyAsync(to, at, piece, cudaMemcpyHostToDevice, stream), "copying to the GPU");
       used_ += (piece + kAlignment - 1) / kAlignment * kAlignment;
       to += piece;
       from += piece;
@@ -48,14 +48,14 @@ class Staging {
 
   void make() {
     for (cudaEvent_t& event : read_) {
-      require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+      require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
     }
     memory_ = pinned(2 * kHalf);
   }
   void turn(cudaStream_t stream) {
     require(cudaEventRecord(read_[half_], stream), "recording an event");
     half_ = 1 - half_;
-    require(cudaEventSynchronize(read_[half_]), "waiting for copies to the card");
+    require(cudaEventSynchronize(read_[half_]), "waiting for copies to the GPU");
     used_ = 0;
   }
 
@@ -77,10 +77,10 @@ class Recorder {
  public:
   Recorder(Device on, std::vector<std::byte*>& copies) : device(on), copied(copies) {
     int least = 0, greatest = 0;
-    require(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities");
-    require(cudaStreamCreateWithPriority(&trunk_, cudaStreamNonBlocking, greatest), "making a stream");
-    require(cudaStreamCreateWithPriority(&branch_, cudaStreamNonBlocking, least), "making a stream");
-    require(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
+    require(cudaDeviceGetStreamPriorityRange(&least, &greatest), "querying stream priorities");
+    require(cudaStreamCreateWithPriority(&trunk_, cudaStreamNonBlocking, greatest), "creating a stream");
+    require(cudaStreamCreateWithPriority(&branch_, cudaStreamNonBlocking, least), "creating a stream");
+    require(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "creating an event");
   }
   ~Recorder() {
     static_cast<void>(cudaEventDestroy(event_));
@@ -110,7 +110,7 @@ class Recorder {
  private:
   void follow(cudaStream_t first, cudaStream_t then) {
     require(cudaEventRecord(event_, first), "recording an event");
-    require(cudaStreamWaitEvent(then, event_, 0), "ordering work");
+    require(cudaStreamWaitEvent(then, event_, 0), "waiting for an event");
   }
 
   cudaStream_t trunk_ = nullptr, branch_ = nullptr;
@@ -124,13 +124,13 @@ Recorder* recorder_of(Device device) { return recorder != nullptr && recorder->d
 Card& card(Device device) {
   static std::mutex mutex;
   static std::array<Card*, kMostDevices> cards = {};
-  fovea::check(device.index < device_count(), "cuda: expected a card below {}, got {}", device_count(), device);
+  fovea::check(device.index < device_count(), "cuda: there are {} GPUs, got {}", device_count(), device);
   use(device);
   const std::lock_guard lock(mutex);
   Card*& made = cards[device.index];
   if (made == nullptr) {
     auto fresh = std::make_unique<Card>();
-    require(cudaStreamCreateWithFlags(&fresh->stream, cudaStreamNonBlocking), "making a stream");
+    require(cudaStreamCreateWithFlags(&fresh->stream, cudaStreamNonBlocking), "creating a stream");
     made = fresh.release();
   }
   return *made;
@@ -148,7 +148,7 @@ void require(int status, std::string_view what) {
   const auto error = static_cast<cudaError_t>(status);
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());
-  fail("cuda: expected {} to work, got {} ({})", what, cudaGetErrorName(error), cudaGetErrorString(error));
+  fail("cuda: {} failed: {} ({})", what, cudaGetErrorName(error), cudaGetErrorString(error));
 }
 
 bool is_built() { return true; }
@@ -166,19 +166,19 @@ int device_count() {
 void use(Device device) {
   thread_local int current = -1;
   if (current == device.index) return;
-  fovea::check(device.index < device_count(), "cuda: expected one of {} cards, got {}", device_count(), device);
-  require(cudaSetDevice(device.index), "choosing a card");
+  fovea::check(device.index < device_count(), "cuda: there are {} GPUs, got {}", device_count(), device);
+  require(cudaSetDevice(device.index), "selecting a GPU");
   current = device.index;
 }
 
 void* stream(Device device) { return queue(device); }
 
-void synchronize(Device device) { require(cudaStreamSynchronize(card(device).stream), "the work of the card"); }
+void synchronize(Device device) { require(cudaStreamSynchronize(card(device).stream), "running kernels"); }
 
 size_t memory_size(Device device) {
   card(device);
   size_t left = 0, all = 0;
-  require(cudaMemGetInfo(&left, &all), "asking for memory");
+  require(cudaMemGetInfo(&left, &all), "querying free memory");
   return all;
 }
 
@@ -190,11 +190,11 @@ std::byte* allocate(Device device, size_t bytes) {
     static_cast<void>(cudaGetLastError());
     size_t left = 0, all = 0;
     static_cast<void>(cudaMemGetInfo(&left, &all));
-    throw OutOfMemory(fmt::format(
-        "memory: expected {} bytes on {}, got none: {} of its {} are left; lower the batch size or the model's", bytes,
-        device, left, all));
+    throw OutOfMemory(
+        fmt::format("out of memory: cannot allocate {} bytes on {}: {} of {} are free; try a smaller batch or model",
+                    bytes, device, left, all));
   }
-  require(status, "allocating memory on the card");
+  require(status, "allocating GPU memory");
   return static_cast<std::byte*>(data);
 }
 
@@ -219,24 +219,24 @@ void copy(Device to_device, std::byte* to, Device from_device, const std::byte* 
     if (Recorder* recording = recorder_of(to_device)) {
       std::byte* kept = recording->copied.emplace_back(pinned(bytes));
       std::memcpy(kept, from, bytes);
-      require(cudaMemcpyAsync(to, kept, bytes, cudaMemcpyHostToDevice, recording->stream()), "a copy to the card");
+      require(cudaMemcpyAsync(to, kept, bytes, cudaMemcpyHostToDevice, recording->stream()), "copying to the GPU");
       return;
     }
     Card& target = card(to_device);
     const std::lock_guard lock(target.mutex);
     target.staging.send(to, from, bytes, target.stream);
   } else if (to_device.on_host()) {
-    fovea::check(recorder_of(from_device) == nullptr, "cuda: expected no copy to the host in a graph");
+    fovea::check(recorder_of(from_device) == nullptr, "cuda: cannot copy to the host while a graph is captured");
     Card& source = card(from_device);
     ++source.copies_to_host;
-    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, source.stream), "a copy from the card");
-    require(cudaStreamSynchronize(source.stream), "the work of the card");
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, source.stream), "copying from the GPU");
+    require(cudaStreamSynchronize(source.stream), "running kernels");
   } else if (to_device == from_device) {
-    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue(to_device)), "a copy on the card");
+    require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue(to_device)), "copying on the GPU");
   } else {
     synchronize(from_device);
     synchronize(to_device);
-    require(cudaMemcpyPeer(to, to_device.index, from, from_device.index, bytes), "a copy between cards");
+    require(cudaMemcpyPeer(to, to_device.index, from, from_device.index, bytes), "copying between GPUs");
   }
 }
 
@@ -252,7 +252,7 @@ Graph::Graph(Device device, const std::function<void()>& work) : device_(device)
   };
   try {
     Recorder recording(device, copied_);
-    require(cudaStreamBeginCapture(recording.trunk(), cudaStreamCaptureModeRelaxed), "recording a graph");
+    require(cudaStreamBeginCapture(recording.trunk(), cudaStreamCaptureModeRelaxed), "capturing a graph");
     recorder = &recording;
     try {
       work();
@@ -263,10 +263,10 @@ Graph::Graph(Device device, const std::function<void()>& work) : device_(device)
       throw;
     }
     recorder = nullptr;
-    require(cudaStreamEndCapture(recording.trunk(), &recorded), "recording a graph");
+    require(cudaStreamEndCapture(recording.trunk(), &recorded), "capturing a graph");
     cudaGraphExec_t made = nullptr;
     const unsigned flags = recording.has_branched() ? cudaGraphInstantiateFlagUseNodePriority : 0;
-    require(cudaGraphInstantiate(&made, recorded, flags), "making a graph");
+    require(cudaGraphInstantiate(&made, recorded, flags), "instantiating a graph");
     graph_ = made;
   } catch (...) {
     let_go();
@@ -286,7 +286,7 @@ Graph::~Graph() {
 }
 
 void Graph::launch() const {
-  require(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_), card(device_).stream), "queueing a graph");
+  require(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_), card(device_).stream), "launching a graph");
 }
 
 Branch::Branch(Device device) : begun_(recorder_of(device) != nullptr && !on_branch()) {
@@ -305,7 +305,7 @@ bool on_branch() { return recorder != nullptr && recorder->on_branch(); }
 Mark::Mark(Device device) {
   const cudaStream_t own = queue(device);
   cudaEvent_t event = nullptr;
-  require(cudaEventCreate(&event), "making an event");
+  require(cudaEventCreate(&event), "creating an event");
   event_ = event;
   const unsigned flags = recorder_of(device) != nullptr ? cudaEventRecordExternal : cudaEventRecordDefault;
   require(cudaEventRecordWithFlags(event, own, flags), "recording an event");
@@ -317,7 +317,7 @@ Mark::~Mark() {
 
 double Mark::seconds_since(const Mark& earlier) const {
   const auto to = static_cast<cudaEvent_t>(event_);
-  require(cudaEventSynchronize(to), "the work of the card");
+  require(cudaEventSynchronize(to), "running kernels");
   float milliseconds = 0.0f;
   require(cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(earlier.event_), to), "measuring");
   return 1e-3 * static_cast<double>(milliseconds);

@@ -20,8 +20,8 @@ Device device_named(std::string_view name) {
     known = name[kCard.size()] == ':' && error == std::errc() && stop == end && index >= 0;
   }
   check(known, "device: expected auto, cpu, cuda or cuda:N, got {}", name);
-  check(cuda::is_built(), "device: this build has no CUDA; configure with -DFOVEA_CUDA=ON, or choose cpu");
-  check(index < cuda::device_count(), "device: expected one of {} cards, got {}", cuda::device_count(), name);
+  check(cuda::is_built(), "device: this build has no CUDA support; configure with -DFOVEA_CUDA=ON, or use cpu");
+  check(index < cuda::device_count(), "device: there are {} GPUs, got {}", cuda::device_count(), name);
   return Device::cuda(static_cast<uint8_t>(index));
 }
 

@@ -28,7 +28,7 @@ uint64_t copies_to_host(Device) { return 0; }
 
 bool Graph::available(Device) { return false; }
 Graph::Graph(Device device, const std::function<void()>&) : device_(device) {
-  fail("cuda: expected a card to record a graph on, got its emulation");
+  fail("cuda: the emulation cannot capture graphs");
 }
 Graph::~Graph() = default;
 void Graph::launch() const {}

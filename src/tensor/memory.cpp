@@ -22,7 +22,7 @@ std::byte* allocate_memory(Device device, size_t bytes) {
   void* data = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
   if (data == nullptr) {
     throw OutOfMemory(
-        fmt::format("memory: expected {} bytes on {}, got none; lower the batch size or the model's", bytes, device));
+        fmt::format("out of memory: cannot allocate {} bytes on {}; try a smaller batch or model", bytes, device));
   }
 #if defined(MADV_HUGEPAGE)
   // A pass walks through hundreds of megabytes: with small pages much of its time would go into finding them.

@@ -3,7 +3,7 @@
 namespace fovea::cuda {
 
 namespace {
-[[noreturn]] void absent() { fail("cuda: this build has no CUDA; configure with -DFOVEA_CUDA=ON"); }
+[[noreturn]] void absent() { fail("cuda: this build has no CUDA support; configure with -DFOVEA_CUDA=ON"); }
 }  // namespace
 
 bool is_built() { return false; }

@@ -124,8 +124,8 @@ int64_t padded_tokens(const ParallelCorpus& corpus, std::span<const int64_t> row
 Batcher::Batcher(const ParallelCorpus& corpus, const BatchOptions& options)
     : corpus_(corpus), options_(options), sorted_(static_cast<size_t>(corpus.size())), cuts_{0} {
   check(corpus.size() > 0, "batches: expected sentences, got none");
-  check(options.tokens > 0 || options.sentences > 0, "batches: expected a limit of tokens or of sentences, got none");
-  check(options.multiple > 0, "batches: expected lengths in multiples of at least 1, got {}", options.multiple);
+  check(options.tokens > 0 || options.sentences > 0, "batches: expected a limit on tokens or sentences, got none");
+  check(options.multiple > 0, "batches: expected a multiple of at least 1, got {}", options.multiple);
   std::vector<Lengths> lengths;
   for (int64_t row = 0; row < corpus.size(); ++row)
     lengths.push_back(lengths_of(corpus, row, options, bucket_width(options)));
@@ -180,7 +180,7 @@ std::vector<int64_t> Batcher::next_rows() {
 
 void Batcher::set_state(State state) {
   check(state.epoch >= 0 && state.next >= 0 && state.next < batches(),
-        "batches: expected to go on with one of {} batches of an epoch, got batch {} of epoch {}", batches(),
+        "batches: expected a position within the {} batches of an epoch, got batch {} of epoch {}", batches(),
         state.next, state.epoch);
   state_ = state;
   arrange();

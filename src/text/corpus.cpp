@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/thousands.h"
 #include "base/threads.h"
+#include "text/words.h"
 
 namespace fovea {
 
@@ -73,7 +74,7 @@ class Duplicates {
 bool longer_than(size_t length, int64_t most) { return most > 0 && length > static_cast<size_t>(most); }
 
 // The counter of the reason to leave a pair out; null when there is none.
-int64_t* reason_against(size_t source, size_t target, const CorpusOptions& options, FilterReport& report) {
+int64_t* reason_by_length(size_t source, size_t target, const CorpusOptions& options, FilterReport& report) {
   if (source == 0) return &report.empty_source;
   if (target == 0) return &report.empty_target;
   if (longer_than(source, options.max_source)) return &report.long_source;
@@ -92,8 +93,8 @@ void Sentences::append(std::span<const int32_t> ids) {
 }
 
 std::string FilterReport::text() const {
-  std::string text = fmt::format("kept {} of {} pairs", thousands(kept), thousands(total));
-  std::string_view separator = "; left out: ";
+  std::string text = fmt::format("kept {} of {}", thousands(kept), counted(total, "pair"));
+  std::string_view separator = "; skipped: ";
   const auto add = [&](int64_t count, std::string_view reason) {
     if (count == 0) return;
     text += fmt::format("{}{} {}", separator, thousands(count), reason);
@@ -101,11 +102,17 @@ std::string FilterReport::text() const {
   };
   add(empty_source, "with an empty source");
   add(empty_target, "with an empty target");
+  add(long_word, fmt::format("with a word of more than {} characters", thousands(kMostWordCharacters)));
   add(long_source, "with a source that is too long");
   add(long_target, "with a target that is too long");
-  add(ratio, "with sides of too different length");
-  add(duplicate, "seen before");
+  add(ratio, "over the length ratio");
+  add(duplicate, "duplicate");
   return text;
+}
+
+bool has_long_word(std::string_view line, std::string_view vocabulary_kind) {
+  const bool subwords = vocabulary_kind == "unigram" || vocabulary_kind == "bpe";
+  return subwords && line.size() > kMostWordCharacters && longest_word(line) > kMostWordCharacters;
 }
 
 BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, const Vocabulary& target,
@@ -125,7 +132,9 @@ BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, c
     const Encoded targets = encode_lines(begin, end, encode_target_line);
     for (size_t i = begin; i < end; ++i) {
       const auto &x = sources[i - begin], &y = targets[i - begin];
-      int64_t* reason = reason_against(x.size(), y.size(), options, report);
+      const bool long_word =
+          has_long_word(lines.source[i], source.kind()) || has_long_word(lines.target[i], target.kind());
+      int64_t* reason = long_word ? &report.long_word : reason_by_length(x.size(), y.size(), options, report);
       if (!reason && options.drop_duplicates && duplicates.again(i)) reason = &report.duplicate;
       if (reason) {
         ++*reason;
@@ -137,7 +146,7 @@ BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, c
     }
   }
   report.kept = built.corpus.size();
-  check(report.kept > 0, "corpus: expected pairs to train on, got none: {}", report.text());
+  check(report.kept > 0, "corpus: no pairs left: {}", report.text());
   return built;
 }
 

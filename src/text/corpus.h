@@ -47,10 +47,13 @@ struct CorpusOptions {
 // Each pair that was left out counts once, for the first of these reasons that holds.
 struct FilterReport {
   int64_t total = 0, kept = 0;
-  int64_t empty_source = 0, empty_target = 0, long_source = 0, long_target = 0, ratio = 0, duplicate = 0;
+  int64_t empty_source = 0, empty_target = 0, long_word = 0, long_source = 0, long_target = 0, ratio = 0, duplicate = 0;
 
-  std::string text() const;  // "kept 28,990 of 29,000 pairs; left out: 3 with an empty source, ..."
+  std::string text() const;  // "kept 28,990 of 29,000 pairs; skipped: 3 with an empty source, ..."
 };
+
+// Whether the line has a word too long for this kind of vocabulary: a list takes any word, subwords do not.
+bool has_long_word(std::string_view line, std::string_view vocabulary_kind);
 
 struct BuiltCorpus {
   ParallelCorpus corpus;

@@ -50,10 +50,10 @@ void chinese(Random& random, std::string& source, std::string& target) {
 }
 
 constexpr Generator kGenerators[] = {
-    {"dates", "Dates as people write them in eleven languages, to yyyy-mm-dd.", date},
-    {"numbers", "Numbers of one to nine digits, to English words.", english},
-    {"numbers-zh", "Numbers of one to nine digits, to Chinese words.", chinese},
-    {"reverse", "One to twenty letters, to the same backwards.", reversed_letters},
+    {"dates", "Dates as people write them, in eleven languages, to yyyy-mm-dd.", date},
+    {"numbers", "Numbers of one to nine digits to English words.", english},
+    {"numbers-zh", "Numbers of one to nine digits to Chinese words.", chinese},
+    {"reverse", "One to twenty letters to the same letters reversed.", reversed_letters},
 };
 
 }  // namespace
@@ -72,7 +72,7 @@ ParallelLines generate(std::string_view name, int64_t count, uint64_t seed) {
     }
     return lines;
   }
-  fail("generate: expected one of {}, got \"{}\"", names, name);
+  fail("there is no task \"{}\"; expected one of {}", name, names);
 }
 
 }  // namespace fovea

@@ -33,7 +33,7 @@ bool LineReader::refill() {
     end_ = file_.read(block_.data(), block_.size());
     return end_ > 0;
   } catch (const Error& error) {
-    fail("{} (in line {})", error.what(), line_number_);
+    fail("{} (line {})", error.what(), line_number_);
   }
 }
 
@@ -65,11 +65,10 @@ bool LineReader::next(std::string& line) {
   check(line.size() <= most_bytes_, "{}: expected a line of at most {} bytes, got more", place(), most_bytes_);
   const size_t bad = find_invalid_utf8(line);
   if (bad != std::string::npos) {
-    fail("{}: expected UTF-8, got the byte 0x{:02X} at byte {}", place(), static_cast<unsigned char>(line[bad]),
-         bad + 1);
+    fail("{}: not valid UTF-8: byte 0x{:02X} at position {}", place(), static_cast<unsigned char>(line[bad]), bad + 1);
   }
   const size_t nul = line.find('\0');
-  check(nul == std::string::npos, "{}: expected text, got a NUL at byte {}", place(), nul + 1);
+  check(nul == std::string::npos, "{}: expected text, got a NUL byte at position {}", place(), nul + 1);
   return true;
 }
 
@@ -93,7 +92,7 @@ ParallelLines read_tsv(const std::string& path, size_t most_bytes) {
   ParallelLines lines;
   for (std::string line; reader.next(line);) {
     const auto columns = 1 + std::count(line.begin(), line.end(), '\t');
-    check(columns == 2, "{}: expected two columns with a tab between them, got {} column{}", reader.place(), columns,
+    check(columns == 2, "{}: expected two columns separated by a tab, got {} column{}", reader.place(), columns,
           columns == 1 ? "" : "s");
     const size_t tab = line.find('\t');
     lines.source.push_back(line.substr(0, tab));

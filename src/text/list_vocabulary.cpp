@@ -157,8 +157,8 @@ std::unique_ptr<Vocabulary> train_list(std::span<const std::string> lines, const
   std::vector<std::pair<std::string, int64_t>> sorted;
   for (auto& [entry, count] : counts)
     if (count >= options.min_count) sorted.emplace_back(entry, count);
-  check(!sorted.empty(), "vocabulary: expected text with {}s that occur at least {} time{}, got none", name_of(unit),
-        options.min_count, options.min_count == 1 ? "" : "s");
+  check(!sorted.empty(), "vocabulary: expected text with {}s that occur at least {} time{} (min_count), got none",
+        name_of(unit), options.min_count, options.min_count == 1 ? "" : "s");
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
@@ -187,8 +187,7 @@ std::unique_ptr<Vocabulary> load_list(const std::string& path) {
         line);
   while (reader.next(line)) {
     check(!line.empty(), "{}: expected an entry, got an empty line", reader.place());
-    check(vocabulary->add(unescape(line, reader.place())), "{}: expected each entry once, got \"{}\" again",
-          reader.place(), line);
+    check(vocabulary->add(unescape(line, reader.place())), "{}: duplicate entry \"{}\"", reader.place(), line);
   }
   check(vocabulary->size() == entries + kEnd + 1, "{}: expected {} entries, got {}", path, entries,
         vocabulary->size() - kEnd - 1);

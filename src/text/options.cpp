@@ -7,34 +7,61 @@
 namespace fovea {
 
 void VocabularyOptions::describe(Fields& f) {
-  f.add("kind", kind, "How text is cut.").choices({"unigram", "bpe", "word", "character"});
-  f.add("size", size, "The most pieces there may be, with the four special ones.").at_least(5);
-  f.add("min_count", min_count, "Words and characters seen less often are unknown.").at_least(1);
+  const bool subwords = kind == "unigram" || kind == "bpe";
+  const std::string need_subwords = f.key("kind") + " = unigram or bpe";
+  f.add("kind", kind, "Vocabulary type.")
+      .choices({"unigram", "bpe", "word", "character"})
+      .also_called({"type", "level", "model_type"});
+  f.add("size", size, "Maximum vocabulary size, including the four special tokens.")
+      .at_least(5)
+      .also_called({"vocab_size", "max_size", "voc_limit"});
+  f.add("min_count", min_count, "word, character: entries seen fewer times than this are unknown.")
+      .at_least(1)
+      .also_called({"min_freq", "voc_min_freq", "min_frequency"})
+      .needs(!subwords, f.key("kind") + " = word or character");
   f.add("coverage", coverage,
-        "The share of the text that unigram and bpe must know the characters of, where it has more than an alphabet.")
+        "unigram, bpe: character coverage, the fraction of the text whose characters must be known. An alphabet of up "
+        "to 256 characters is always known in full.")
       .at_least(0.5)
-      .at_most(1);
-  f.add("byte_fallback", byte_fallback, "Spell unknown characters in bytes (unigram, bpe).");
-  f.add("normalisation", normalisation, "What is done to the text first (unigram, bpe).")
-      .choices({"identity", "nmt_nfkc"});
+      .at_most(1)
+      .also_called({"character_coverage"})
+      .needs(subwords, need_subwords);
+  f.add("byte_fallback", byte_fallback, "unigram, bpe: encode unknown characters as bytes.")
+      .needs(subwords, need_subwords);
+  f.add("normalisation", normalisation, "unigram, bpe: Unicode normalisation applied before tokenisation.")
+      .choices({"identity", "nmt_nfkc"})
+      .also_called({"normalization", "normalize", "normalization_rule_name"})
+      .needs(subwords, need_subwords);
 }
 
 void CorpusOptions::describe(Fields& f) {
-  f.add("max_source", max_source, "Pairs with a longer source, in pieces, are left out; 0 for no limit.").at_least(0);
-  f.add("max_target", max_target, "Pairs with a longer target, in pieces, are left out; 0 for no limit.").at_least(0);
-  f.add("max_ratio", max_ratio, "Pairs with one side so many times as long as the other are left out; 0 for none.")
-      .at_least(0);
-  f.add("drop_duplicates", drop_duplicates, "Keep only the first of equal pairs.");
-  f.add("sampling", sampling,
-        "Cut text anew in every epoch: the exponent of unigram sampling or the dropout of bpe; 0 for never.")
+  f.add("max_source", max_source, "Maximum source length in tokens; longer pairs are skipped. 0 for no limit.")
       .at_least(0)
-      .at_most(1);
+      .also_called({"max_length", "max_len", "max_sent_length", "max_src_len"});
+  f.add("max_target", max_target, "Maximum target length in tokens; longer pairs are skipped. 0 for no limit.")
+      .at_least(0);
+  f.add("max_ratio", max_ratio,
+        "Maximum ratio between the lengths of the two sides; other pairs are skipped. 0 for no limit.")
+      .at_least(0);
+  f.add("drop_duplicates", drop_duplicates, "Keep only the first of identical pairs.")
+      .also_called({"deduplicate", "dedup"});
+  f.add("sampling", sampling,
+        "Subword regularisation, sampled anew in every epoch: alpha of unigram sampling, or the rate of BPE dropout; 0 "
+        "to disable.")
+      .at_least(0)
+      .at_most(1)
+      .also_called({"bpe_dropout", "alpha", "subword_regularization", "subword_regularisation"});
 }
 
 void BatchOptions::describe(Fields& f) {
-  f.add("tokens", tokens, "Padded tokens a batch may have, on its longer side; 0 for no limit.").at_least(0);
-  f.add("sentences", sentences, "Sentences a batch may have; 0 for no limit.").at_least(0);
-  f.add("multiple", multiple, "Lengths are padded up to a multiple of this, so that fewer shapes occur.").at_least(1);
+  f.add("tokens", tokens, "Maximum batch size in tokens, padding included, counted on the longer side; 0 for no limit.")
+      .at_least(0)
+      .also_called({"batch_tokens", "max_tokens"});
+  f.add("sentences", sentences, "Maximum batch size in sentences; 0 for no limit.")
+      .at_least(0)
+      .also_called({"batch_size", "size"});
+  f.add("multiple", multiple, "Lengths are padded to a multiple of this, which makes for fewer tensor shapes.")
+      .at_least(1);
   f.add("reverse_source", reverse_source, "Read the source backwards (Sutskever et al. 2014).");
 }
 

@@ -98,12 +98,12 @@ class SentencePieceVocabulary final : public Vocabulary {
   SentencePieceVocabulary(std::string_view bytes, const std::string& name) : pieces_(load(bytes, name)) {
     const auto type = model_type(bytes);
     check(type == static_cast<uint64_t>(Model::kUnigram) || type == static_cast<uint64_t>(Model::kBpe),
-          "{}: expected a unigram or bpe model, got another kind", name);
+          "{}: expected a SentencePiece model of type unigram or bpe, got another type", name);
     model_ = static_cast<Model>(type);
     check(processor_.pad_id() == kPad && processor_.unk_id() == kUnknown && processor_.bos_id() == kBegin &&
               processor_.eos_id() == kEnd,
-          "{}: expected the ids {}, {}, {}, {} for padding, unknown, begin and end, got {}, {}, {}, {}", name, kPad,
-          kUnknown, kBegin, kEnd, processor_.pad_id(), processor_.unk_id(), processor_.bos_id(), processor_.eos_id());
+          "{}: expected the ids {}, {}, {}, {} for pad, unk, bos and eos, got {}, {}, {}, {}", name, kPad, kUnknown,
+          kBegin, kEnd, processor_.pad_id(), processor_.unk_id(), processor_.bos_id(), processor_.eos_id());
   }
 
   std::string_view kind() const override { return model_ == Model::kBpe ? "bpe" : "unigram"; }
@@ -138,8 +138,7 @@ class SentencePieceVocabulary final : public Vocabulary {
  private:
   const sentencepiece::SentencePieceProcessor& load(std::string_view bytes, const std::string& name) {
     sentencepiece::logging::SetMinLogLevel(3);
-    check(processor_.LoadFromSerializedProto(bytes).ok(), "{}: expected a SentencePiece model, got something else",
-          name);
+    check(processor_.LoadFromSerializedProto(bytes).ok(), "{}: not a SentencePiece model", name);
     return processor_;
   }
 
@@ -207,6 +206,7 @@ class Lines final : public sentencepiece::SentenceIterator {
   // Has a character that no normalisation takes away, and not the trainer's own mark.
   static bool useful(std::string_view line) {
     if (line.size() > kMostLineBytes || line.find("\u2585") != std::string_view::npos) return false;
+    if (longest_word(line) > kMostWordCharacters) return false;
     for (const auto& [value, begin, end] : code_points(line)) {
       const bool stays = (value > 0x20 && value < 0x7F) || (value >= 0xC0 && value < 0x2000) ||
                          (value >= 0x2100 && value < 0x2500) || (value > 0x3000 && value < 0xD800) ||
@@ -245,16 +245,17 @@ double coverage_for(std::span<const std::string> lines, double coverage) {
   if (message.find("required_chars") != std::string::npos && at != std::string::npos)
     std::from_chars(message.data() + at + 4, message.data() + message.size(), least);
   if (least > 0) {
-    fail("vocabulary: expected a size of at least {} for the characters of this text, got {}", least, options.size);
+    fail("vocabulary: this text has so many different characters that the size must be at least {}, got {}", least,
+         options.size);
   }
-  fail("vocabulary: SentencePiece could not learn from this text: {}", message);
+  fail("vocabulary: SentencePiece training failed: {}", message);
 }
 
 }  // namespace
 
 std::unique_ptr<Vocabulary> train_sentencepiece(std::span<const std::string> lines, const VocabularyOptions& options) {
   Lines useful(lines);
-  check(!useful.empty(), "vocabulary: expected text to learn from, got none");
+  check(!useful.empty(), "vocabulary: expected text to train on, got none");
   const std::unordered_map<std::string, std::string> settings{
       {"model_type", options.kind},
       {"vocab_size", std::to_string(options.size)},

@@ -13,7 +13,7 @@ std::vector<int32_t> Vocabulary::sample(std::string_view text, double, Random&) 
 
 std::string Vocabulary::decode(std::span<const int32_t> ids, std::vector<Token>* tokens) const {
   for (const int32_t id : ids)
-    check(id >= 0 && id < size(), "vocabulary: expected ids from 0 to {}, got {}", size() - 1, id);
+    check(id >= 0 && id < size(), "vocabulary: expected token ids from 0 to {}, got {}", size() - 1, id);
   std::vector<Token> places;
   std::string text = decode_valid(ids, places);
   if (tokens) *tokens = std::move(places);
@@ -28,7 +28,7 @@ TrainedVocabulary train_vocabulary(std::span<const std::string> lines, const Voc
   TrainedVocabulary trained{train_sentencepiece(lines, options), ""};
   if (const int64_t size = trained.vocabulary->size(); size < options.size) {
     trained.warning =
-        fmt::format("vocabulary: the text is too small for {} {} pieces; made {}", options.size, options.kind, size);
+        fmt::format("the text is too small for {} {} tokens; trained {}", options.size, options.kind, size);
   }
   return trained;
 }

@@ -49,4 +49,14 @@ std::vector<int64_t> space_words(std::string_view text, std::span<const size_t> 
   return words;
 }
 
+int64_t longest_word(std::string_view text) {
+  int64_t longest = 0, here = 0;
+  for (const char c : text) {
+    const bool continues_character = (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+    here = c == ' ' || c == '\t' ? 0 : here + (continues_character ? 0 : 1);
+    longest = std::max(longest, here);
+  }
+  return longest;
+}
+
 }  // namespace fovea

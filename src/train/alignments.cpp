@@ -21,7 +21,7 @@ Alignments::Alignments(const std::string& path, const ParallelLines& lines, cons
   LineReader reader(path);
   std::vector<std::string> text;
   for (std::string line; reader.next(line);) text.push_back(line);
-  check(text.size() == lines.source.size(), "{}: expected {} lines, as many as the text has, got {}", path,
+  check(text.size() == lines.source.size(), "{}: expected {} lines, as many as the training text has, got {}", path,
         lines.source.size(), text.size());
   for (int64_t pair = 0; pair < corpus.size(); ++pair) {
     const auto line = static_cast<size_t>(corpus.lines[static_cast<size_t>(pair)]);

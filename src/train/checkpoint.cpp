@@ -14,7 +14,7 @@ class Metadata {
   Metadata(const std::string& path, const std::map<std::string, std::string>& values) : path_(path), values_(values) {}
   template <class T> T get(const std::string& key) const {
     const auto found = values_.find(key);
-    check(found != values_.end(), "{}: expected {} in its metadata, got none", path_, key);
+    check(found != values_.end(), "{}: expected metadata for {}, got none", path_, key);
     T value{};
     const std::string& text = found->second;
     const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -65,7 +65,7 @@ void Trainer::load_checkpoint() {
   const SafetensorsFile file(checkpoint_path(recipe_.folder));
   const auto format = file.metadata().find("format");
   check(format != file.metadata().end() && format->second == "fovea checkpoint 1",
-        "{}: expected a checkpoint of a training run, got another safetensors file", file.path());
+        "{}: expected a training checkpoint, got another kind of safetensors file", file.path());
   const auto load = [&](const Tensor& all, const std::string& prefix) {
     if (all) read_tensors(file, parameters_, all, prefix);
   };

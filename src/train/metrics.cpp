@@ -16,7 +16,7 @@ double validation_score(std::string_view metric, std::span<const Segment> segmen
   if (metric == "chrf") return corpus_chrf(segments).score;
   if (metric == "exact") return exact_match(segments);
   if (metric == "wer") return word_error_rate(segments).percent();
-  fail("validation.metric: expected a score of text, got {}", metric);
+  fail("validation.metric: expected bleu, chrf, exact or wer, got {}", metric);
 }
 
 }  // namespace fovea

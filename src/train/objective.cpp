@@ -46,7 +46,8 @@ Objective::Loss Objective::operator()(const Forced& forced, const Batch& batch, 
     for (const TakenWeights& taken : forced.weights) {
       if (taken.kind == TakenWeights::Kind::kCross && (!last || taken.layer > last->layer)) last = &taken;
     }
-    check(last != nullptr, "training.guided_alignment: expected a model with attention to the source");
+    check(last != nullptr,
+          "training.guided_alignment: expected a model that attends to the source, got one without attention");
     const Var weights = mean(last->weights, 1).reshape(alignment.shape());
     total = total + affine(sum(Var(alignment) * log(affine(weights, 1.0f, kSmallestWeight))), -guided_);
   }

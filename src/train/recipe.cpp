@@ -3,131 +3,236 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "decode/options.h"
 #include "evaluate/tokenize.h"
 #include "text/generators.h"
 #include "train/metrics.h"
+#include "train/run_folder.h"
 #include "train/schedule.h"
 #include "train/toml_fields.h"
 
 namespace fovea {
 
 void DataConfig::describe(Fields& f) {
-  f.add("train", train, "Text to learn from: one TSV file, or two files, source and target. Plain or gzip.");
-  f.add("valid", valid, "Text to check by, like train.");
+  const bool generates = !generator.empty();
+  f.add("train", train, "Training text: one TSV file, or a source file and a target file. Plain or gzip.")
+      .also_called({"train_set", "train_sets", "train_data", "corpus", "files"});
+  f.add("valid", valid, "Validation text, in the same form as train.")
+      .also_called({"validation", "dev", "valid_sets", "valid_data", "val"});
   std::vector<std::string> names = {""};
   for (const Generator& g : generators()) names.emplace_back(g.name);
-  f.add("generator", generator, "Make the text instead of reading it.").choices(std::move(names));
-  f.add("generated", generated, "Pairs to make to learn from.").at_least(1);
-  f.add("generated_valid", generated_valid, "Pairs to make to check by; never the same as those learned from.")
-      .at_least(1);
-  f.add("held_out", held_out, "Without valid: pairs of train kept apart to check by, at most a tenth of them.")
-      .at_least(1);
-  f.add("shared_vocabulary", shared_vocabulary, "One vocabulary for both sides, as source_vocabulary says.");
-  f.add("alignment", alignment, "Word alignments of train, in Pharaoh format (0-0 1-2 ...), for guided_alignment.");
+  f.add("generator", generator, "Generate the text of a toy task instead of reading files.")
+      .choices(std::move(names))
+      .also_called({"task"});
+  f.add("generated", generated, "Number of training pairs to generate.")
+      .at_least(1)
+      .needs(generates, f.key("generator"));
+  f.add("generated_valid", generated_valid,
+        "Number of validation pairs to generate; none of them is in the training set.")
+      .at_least(1)
+      .needs(generates, f.key("generator"));
+  f.add("held_out", held_out, "Without valid: number of training pairs to hold out for validation, at most a tenth.")
+      .at_least(1)
+      .needs(!generates && valid.empty(), fmt::format("{} without {}", f.key("train"), f.key("valid")));
+  f.add("shared_vocabulary", shared_vocabulary, "Use one vocabulary for both sides, described by source_vocabulary.")
+      .also_called({"joint_vocabulary", "shared_vocab", "share_vocab"});
+  f.add("alignment", alignment, "Word alignments of train in Pharaoh format (0-0 1-2 ...), for guided_alignment.");
   filter.describe(f);
 }
 
 void TrainingConfig::describe(Fields& f) {
-  f.add("optimiser", optimiser, "How gradients become steps.").choices({"sgd", "adam", "adamw"});
-  f.add("learning_rate", learning_rate, "The largest there will be.").at_least(0);
-  f.add("schedule", schedule, "What becomes of the learning rate after warm-up.").choices(schedule_names());
-  f.add("warmup", warmup, "Steps over which the learning rate rises from nothing.").at_least(0);
-  f.add("final_rate", final_rate, "cosine: where the learning rate ends, as a share of learning_rate.")
+  const bool sgd = optimiser == "sgd";
+  const std::string need_adam = f.key("optimiser") + " = adam or adamw", scheduled = f.key("schedule");
+  f.add("optimiser", optimiser, "Optimiser.").choices({"sgd", "adam", "adamw"}).also_called({"optimizer", "optim"});
+  f.add("learning_rate", learning_rate, "Peak learning rate.").at_least(0).also_called({"lr", "learn_rate", "rate"});
+  f.add("schedule", schedule, "Learning rate schedule after warmup.")
+      .choices(schedule_names())
+      .also_called({"scheduler", "lr_schedule", "lr_scheduler"});
+  f.add("warmup", warmup, "Warmup steps, over which the learning rate rises linearly from 0.")
       .at_least(0)
-      .at_most(1);
-  f.add("plateau_factor", plateau_factor, "plateau: by what the rate is multiplied.").at_least(0).below(1);
-  f.add("plateau_patience", plateau_patience, "plateau: validations without improvement before that.").at_least(1);
-  f.add("clip_norm", clip_norm, "Longer gradients are shortened to this norm; 0 for never.").at_least(0);
-  f.add("weight_decay", weight_decay, "Of matrices; decoupled with adamw.").at_least(0);
-  f.add("momentum", momentum, "sgd only.").at_least(0).below(1);
-  f.add("beta1", beta1, "adam: decay of the mean gradient.").at_least(0).below(1);
-  f.add("beta2", beta2, "adam: decay of the mean square.").at_least(0).below(1);
-  f.add("epsilon", epsilon, "adam: added to the root of the mean square.").at_least(0);
-  f.add("label_smoothing", label_smoothing, "Share of the truth spread over all words.").at_least(0).below(1);
-  f.add("accumulation", accumulation, "Batches whose gradients make one step.").at_least(1);
-  f.add("memory", memory,
-        "Most memory for a batch, in GB; 0 for what there is. A batch that needs more is worked on in parts.")
-      .at_least(0);
-  f.add("ema", ema, "Decay of a running average of the weights, which is what is validated and kept; 0 for none.")
+      .also_called({"warmup_steps", "lr_warmup", "warmup_updates"});
+  f.add("final_rate", final_rate, "cosine: final learning rate, as a fraction of learning_rate.")
+      .at_least(0)
+      .at_most(1)
+      .also_called({"min_lr", "final_lr"})
+      .needs(schedule == "cosine", scheduled + " = cosine");
+  f.add("plateau_factor", plateau_factor, "plateau: factor that the learning rate is multiplied by.")
+      .at_least(0)
+      .below(1)
+      .also_called({"factor", "lr_decay"})
+      .needs(schedule == "plateau", scheduled + " = plateau");
+  f.add("plateau_patience", plateau_patience,
+        "plateau: validations without improvement before the learning rate drops.")
+      .at_least(1)
+      .needs(schedule == "plateau", scheduled + " = plateau");
+  f.add("clip_norm", clip_norm, "Gradients with a larger norm are scaled down to this norm; 0 to disable.")
+      .at_least(0)
+      .also_called({"clip", "grad_clip", "gradient_clip", "clip_grad", "clip_grad_norm", "max_grad_norm"});
+  f.add("weight_decay", weight_decay, "Weight decay of weight matrices; decoupled with adamw.")
+      .at_least(0)
+      .also_called({"wd", "l2"});
+  f.add("momentum", momentum, "sgd: momentum.").at_least(0).below(1).needs(sgd, f.key("optimiser") + " = sgd");
+  f.add("beta1", beta1, "adam: decay rate of the first moment.").at_least(0).below(1).needs(!sgd, need_adam);
+  f.add("beta2", beta2, "adam: decay rate of the second moment.").at_least(0).below(1).needs(!sgd, need_adam);
+  f.add("epsilon", epsilon, "adam: term added to the denominator for numerical stability.")
+      .at_least(0)
+      .also_called({"eps", "adam_eps"})
+      .needs(!sgd, need_adam);
+  f.add("label_smoothing", label_smoothing, "Label smoothing: probability mass spread over the whole vocabulary.")
       .at_least(0)
       .below(1);
-  f.add("precision", precision, "What factors of products are rounded to: bf16 where the CPU has instructions for it.")
-      .choices({"f32", "bf16"});
-  f.add("epochs", epochs, "Stop after so many passes over the data; 0 for no such limit.").at_least(0);
-  f.add("steps", steps, "Stop after so many steps; 0 for no such limit.").at_least(0);
-  f.add("minutes", minutes, "Stop after so much time, over all resumes; 0 for no such limit.").at_least(0);
-  f.add("checkpoint_minutes", checkpoint_minutes, "Time between checkpoints; each validation makes one, too.")
+  f.add("accumulation", accumulation, "Gradient accumulation: number of batches per step.")
+      .at_least(1)
+      .also_called({"gradient_accumulation", "gradient_accumulation_steps", "grad_accum", "accum", "update_freq"});
+  f.add("memory", memory,
+        "Memory limit for a batch in GB; 0 for all there is. A batch that needs more is processed in parts, with the "
+        "same result.")
+      .at_least(0)
+      .also_called({"workspace", "max_memory"});
+  f.add("ema", ema,
+        "Decay of the exponential moving average of the weights, which is validated and saved; 0 to disable.")
+      .at_least(0)
+      .below(1)
+      .also_called({"ema_decay", "exponential_smoothing"});
+  f.add("precision", precision, "Precision of matrix products: bf16 where the CPU has instructions for it.")
+      .choices({"f32", "bf16"})
+      .also_called({"dtype", "fp16", "amp", "bf16"});
+  f.add("epochs", epochs, "Stop after this many epochs; 0 for no limit.")
+      .at_least(0)
+      .also_called({"max_epochs", "num_epochs", "after_epochs"});
+  f.add("steps", steps, "Stop after this many steps; 0 for no limit.")
+      .at_least(0)
+      .also_called({"max_steps", "max_updates", "updates", "num_steps", "train_steps", "after_batches"});
+  f.add("minutes", minutes, "Stop after this many minutes of training, resumed runs included; 0 for no limit.")
       .at_least(0);
-  f.add("guided_alignment", guided_alignment, "Weight of the loss that draws attention to data.alignment.").at_least(0);
-  f.add("coverage_loss", coverage_loss, "Weight of the loss on attending again (See et al. 2017).").at_least(0);
-  f.add("baseline_decay", baseline_decay, "hard selection: of the running mean that rewards are compared with.")
+  f.add("checkpoint_minutes", checkpoint_minutes, "Minutes between checkpoints; each validation saves one too.")
+      .at_least(0)
+      .also_called({"save_freq", "save_every", "checkpoint_every"});
+  f.add("guided_alignment", guided_alignment,
+        "Weight of the guided alignment loss, which pulls attention towards data.alignment.")
+      .at_least(0);
+  f.add("coverage_loss", coverage_loss,
+        "Weight of the coverage loss, which penalises attending to the same position again (See et al. 2017).")
+      .at_least(0);
+  f.add("baseline_decay", baseline_decay,
+        "Hard selection with reinforce: decay of the moving average used as the baseline.")
       .at_least(0)
       .below(1);
 }
 
 void ValidationConfig::describe(Fields& f) {
-  f.add("every", every, "Steps between validations; 0 for every epoch.").at_least(0);
-  f.add("metric", metric, "What makes a model the best so far.").choices(validation_metric_names());
-  f.add("sentences", sentences, "Decode only the first so many of data.valid; 0 for all.").at_least(0);
-  f.add("tokenizer", tokenizer, "For BLEU.").choices(tokenizer_names());
-  f.add("patience", patience, "Stop after so many validations without improvement; 0 for never.").at_least(0);
-  f.add("goal", goal, "Stop when the metric is this good; 0 for never.").at_least(0);
-  f.section("search", search);
+  const bool decodes = metric != "loss";
+  const std::string need_decoding = f.key("metric") + " other than loss";
+  f.add("every", every, "Steps between validations; 0 to validate after every epoch.")
+      .at_least(0)
+      .also_called({"freq", "frequency", "interval", "eval_steps", "valid_freq"});
+  f.add("metric", metric, "Metric that decides which model is best.")
+      .choices(validation_metric_names())
+      .also_called({"metrics"});
+  f.add("sentences", sentences, "Number of validation sentences to translate for the metric; 0 for all.")
+      .at_least(0)
+      .needs(decodes, need_decoding);
+  f.add("tokenizer", tokenizer, "Tokenizer for BLEU.")
+      .choices(tokenizer_names())
+      .also_called({"tokeniser"})
+      .needs(metric == "bleu", f.key("metric") + " = bleu");
+  f.add("patience", patience, "Early stopping: stop after this many validations without improvement; 0 to disable.")
+      .at_least(0)
+      .also_called({"early_stopping"});
+  f.add("goal", goal, "Stop once the metric reaches this value; 0 to disable.").at_least(0);
+  f.section("search", search).needs(decodes, need_decoding);
+  f.find(f.key("search.nbest")).has_no_effect("validation scores only the best hypothesis");
 }
 
 void Recipe::describe(Fields& f) {
-  f.add("folder", folder, "Where the run goes: the model, its checkpoint, metrics.jsonl, recipe.toml.");
-  f.add("seed", seed, "Of all random numbers.").at_least(0);
-  f.add("device", device, "What to compute on: cpu, cuda or cuda:N, or auto, a card where there is one.");
-  f.add("threads", threads, "To compute with; 0 for all cores.").at_least(0);
+  f.add("folder", folder, "Folder of the run: the model, its checkpoint, metrics.jsonl and recipe.toml.")
+      .also_called({"output", "output_dir", "out_dir", "save_dir", "model_dir", "model_folder", "dir"});
+  f.add("seed", seed, "Random seed.").at_least(0).also_called({"random_seed"});
+  f.add("device", device, "Device: cpu, cuda, cuda:N, or auto (a GPU if there is one).")
+      .also_called({"devices", "gpu", "gpus", "cuda", "use_cuda"});
+  f.add("threads", threads, "Number of CPU threads; 0 for all cores.")
+      .at_least(0)
+      .also_called({"num_threads", "cpu_threads", "workers"});
   f.add("report_every", report_every,
-        "Steps between progress lines where there is no terminal; 0 for about every 10 s.")
-      .at_least(0);
+        "Steps between lines in metrics.jsonl and, without a terminal, progress lines; 0 for one about every 10 s.")
+      .at_least(0)
+      .also_called({"log_every", "logging_freq", "disp_freq", "log_interval"});
   f.section("data", data);
   f.section("source_vocabulary", source_vocabulary);
-  f.section("target_vocabulary", target_vocabulary);
+  f.section("target_vocabulary", target_vocabulary).needs(!data.shared_vocabulary, "data.shared_vocabulary = false");
   f.section("model", model);
   f.section("batch", batch);
   f.section("training", training);
   f.section("validation", validation);
+
+  // What a setting needs from another section.
+  const auto subwords = [](const VocabularyOptions& v) { return v.kind == "unigram" || v.kind == "bpe"; };
+  f.find("data.sampling")
+      .needs(subwords(source_vocabulary) || (!data.shared_vocabulary && subwords(target_vocabulary)),
+             "source_vocabulary.kind or target_vocabulary.kind = unigram or bpe");
+  const bool attends = model.architecture != "rnn-seq2seq";
+  const auto reinforce = [](const AttentionConfig& a) { return a.selection == "hard" && a.estimator == "reinforce"; };
+  f.find("training.coverage_loss").needs(attends && model.attention.coverage, "model.attention.coverage = true");
+  f.find("training.baseline_decay")
+      .needs((attends && reinforce(model.attention)) ||
+                 (model.architecture == "transformer" && reinforce(model.self_attention)),
+             "model.attention.selection = hard with model.attention.estimator = reinforce");
 }
 
 namespace {
 
 void check_recipe(const Recipe& r, const std::string& path) {
   const auto files = [&](std::string_view key, const std::vector<std::string>& list) {
-    check(list.size() <= 2, "{}: data.{}: expected one TSV file or two files, got {}", path, key, list.size());
+    check(list.size() <= 2, "{}: data.{}: expected one TSV file or two text files, got {} files", path, key,
+          list.size());
   };
   files("train", r.data.train);
   files("valid", r.data.valid);
   check(!r.data.generator.empty() || !r.data.train.empty(),
         "{}: expected data.train (files) or data.generator, got neither", path);
   check(r.data.generator.empty() || r.data.train.empty(),
-        "{}: expected either data.train (files) or data.generator, got both; --set data.generator= leaves out the "
-        "generator",
+        "{}: expected either data.train (files) or data.generator, got both; --set data.generator= turns the generator "
+        "off",
         path);
-  check(r.data.generator.empty() || r.data.valid.empty(), "{}: data.valid: a generator makes its own", path);
+  check(r.data.generator.empty() || r.data.valid.empty(),
+        "{}: data.valid: expected none, because data.generator makes its own validation text", path);
   check((r.training.guided_alignment > 0) == !r.data.alignment.empty(),
         "{}: expected training.guided_alignment and data.alignment together", path);
+  check(r.training.guided_alignment == 0 || r.model.architecture != "rnn-seq2seq",
+        "{}: training.guided_alignment: expected model.architecture = bahdanau, luong or transformer, got rnn-seq2seq, "
+        "which has no attention",
+        path);
   check(r.batch.tokens > 0 || r.batch.sentences > 0, "{}: expected batch.tokens or batch.sentences above 0", path);
   const TrainingConfig& t = r.training;
   check(t.epochs > 0 || t.steps > 0 || t.minutes > 0 || r.validation.patience > 0 || r.validation.goal > 0,
-        "{}: expected a reason to stop: training.epochs, training.steps, training.minutes, validation.patience or "
+        "{}: expected a stopping criterion: training.epochs, training.steps, training.minutes, validation.patience or "
         "validation.goal",
         path);
   check(t.schedule != "cosine" || t.steps > 0 || t.epochs > 0 || t.minutes > 0,
-        "{}: training.schedule: cosine needs an end: training.steps, training.epochs or training.minutes", path);
+        "{}: training.schedule: the cosine schedule needs training.steps, training.epochs or training.minutes", path);
+  try {
+    check_options(r.validation.search);
+  } catch (const Error& error) {
+    fail("{}: validation.search.{}", path, error.what());
+  }
 }
 
 }  // namespace
 
-Recipe read_recipe(const std::string& path, std::span<const std::string> changes) {
+Recipe read_recipe(const std::string& path, std::span<const std::string> changes, std::vector<std::string>* warnings) {
   Recipe recipe;
   Fields fields = fields_of(recipe);
-  fields_from_toml(fields, path);
+  const std::map<std::string, int64_t> lines = fields_from_toml(fields, path);
+  std::map<std::string, std::string> places;  // of settings that somebody chose
+  if (const std::string run = run_of_recipe(path); !run.empty()) relocate(recipe, run);
+  const bool complete = lines.size() == fields.list().size();
+  for (const auto& [key, line] : lines) {
+    if (!complete) places[key] = fmt::format("{}:{}", path, line);
+  }
   for (const std::string& change : changes) {
     const size_t equals = change.find('=');
-    check(equals != std::string::npos, "--set {}: expected key=value", change);
+    check(equals != std::string::npos, "--set {}: expected KEY=VALUE, as in --set training.steps=1000", change);
+    places[change.substr(0, equals)] = "--set " + change;
     try {
       fields.find(change.substr(0, equals)).set_text(std::string_view(change).substr(equals + 1));
     } catch (const Error& error) {
@@ -135,6 +240,12 @@ Recipe read_recipe(const std::string& path, std::span<const std::string> changes
     }
   }
   check_recipe(recipe, path);
+  if (warnings == nullptr) return recipe;
+  std::vector<std::string> named;
+  for (const auto& [key, place] : places) named.push_back(key);
+  for (const auto& [key, message] : unused_settings(recipe, named)) {
+    warnings->push_back(fmt::format("{}: {}", places.contains(key) ? places[key] : path, message));
+  }
   return recipe;
 }
 

@@ -78,8 +78,11 @@ struct Recipe {
   void describe(Fields& fields);
 };
 
-// Error with file, line and key for what is not a recipe.
-Recipe read_recipe(const std::string& path, std::span<const std::string> changes = {});  // "key=value"
+// Changes are "key=value". Error that names file, line and key if the recipe is not valid. `warnings` receives a
+// sentence for each setting that was chosen and has no effect; a file that sets every key, as a run's recipe.toml does,
+// has chosen those that differ from their defaults.
+Recipe read_recipe(const std::string& path, std::span<const std::string> changes = {},
+                   std::vector<std::string>* warnings = nullptr);
 // The recipe in TOML. `with_help` puts what each key means and may be above it.
 std::string recipe_text(const Recipe& recipe, bool with_help);
 

@@ -1,5 +1,7 @@
 #include "train/schedule.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -19,7 +21,7 @@ Schedule::Schedule(const TrainingConfig& config)
       patience_(config.plateau_patience) {
   const std::vector<std::string> names = schedule_names();
   const auto found = std::find(names.begin(), names.end(), config.schedule);
-  check(found != names.end(), "training.schedule: expected a known one, got {}", config.schedule);
+  check(found != names.end(), "training.schedule: expected one of {}, got {}", fmt::join(names, ", "), config.schedule);
   kind_ = static_cast<Kind>(found - names.begin());
 }
 

@@ -15,24 +15,28 @@ Field::Value value_of(const std::string& key, const toml::node& node) {
   if (const auto* x = node.as_floating_point()) return x->get();
   if (const auto* x = node.as_string()) return x->get();
   const toml::array* array = node.as_array();
-  if (array == nullptr) fail("{}: expected a value, got a date or a time", key);
+  if (array == nullptr) fail("{}: expected a string, a number, a list, true or false, got a date or a time", key);
   std::vector<std::string> list;
   for (const toml::node& item : *array) {
-    check(item.is_string(), "{}: expected a list of texts, got something else in it", key);
+    check(item.is_string(), "{}: expected a list of strings, got an item of another type", key);
     list.push_back(item.as_string()->get());
   }
   return list;
 }
 
-void set_all(Fields& fields, const toml::table& table, const std::string& prefix, const std::string& path) {
+using Lines = std::map<std::string, int64_t>;
+
+void set_all(Fields& fields, const toml::table& table, const std::string& prefix, const std::string& path,
+             Lines& lines) {
   for (const auto& [name, node] : table) {
     const std::string key = prefix + std::string(name.str());
     if (const toml::table* part = node.as_table()) {
-      set_all(fields, *part, key + ".", path);
+      set_all(fields, *part, key + ".", path, lines);
       continue;
     }
     try {
       fields.find(key).set(value_of(key, node));
+      lines[key] = static_cast<int64_t>(name.source().begin.line);
     } catch (const Error& error) {
       fail("{}:{}: {}", path, name.source().begin.line, error.what());
     }
@@ -41,14 +45,16 @@ void set_all(Fields& fields, const toml::table& table, const std::string& prefix
 
 }  // namespace
 
-void fields_from_toml(Fields& fields, const std::string& path) {
+std::map<std::string, int64_t> fields_from_toml(Fields& fields, const std::string& path) {
   toml::table table;
   try {
     table = toml::parse(read_file(path), path);
   } catch (const toml::parse_error& error) {
-    fail("{}:{}: expected TOML: {}", path, error.source().begin.line, error.description());
+    fail("{}:{}: not valid TOML: {}", path, error.source().begin.line, error.description());
   }
-  set_all(fields, table, "", path);
+  Lines lines;
+  set_all(fields, table, "", path, lines);
+  return lines;
 }
 
 std::string fields_to_toml(const Fields& fields, bool with_help) {

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/thousands.h"
 #include "base/threads.h"
 #include "ops/ops.h"
+#include "text/utf8.h"
 #include "train/metrics.h"
 
 namespace fovea {
@@ -59,14 +61,27 @@ class InPlaceOf {
   Tensor values_, kept_;
 };
 
+// BLEU is almost 0 where a Chinese sentence counts as one word.
+std::string tokenizer_warning(const Recipe& recipe, const TrainingText& text) {
+  const std::string& tokenizer = recipe.validation.tokenizer;
+  const std::vector<std::string>& targets = text.valid_lines().target;
+  if (recipe.validation.metric != "bleu" || (tokenizer != "13a" && tokenizer != "none")) return "";
+  const auto chinese = std::count_if(targets.begin(), targets.end(), has_han);
+  if (2 * chinese <= std::ssize(targets)) return "";
+  return fmt::format(
+      "warning: validation.tokenizer = {} counts Chinese text without spaces as one word; use zh for Chinese targets",
+      tokenizer);
+}
+
 bool resumes(const Recipe& recipe, Start start) {
-  check(!recipe.folder.empty(), "folder: expected where the run should go, got nothing");
+  check(!recipe.folder.empty(), "folder: expected a folder for the run, got none; set one with --set folder=runs/NAME");
   if (start == Start::kOverwrite) remove_run(recipe.folder);
   const bool there = std::filesystem::exists(checkpoint_path(recipe.folder));
-  check(!there || start == Start::kResume,
-        "{}: there is a training run already; go on with it (--resume), replace it (--overwrite), or choose another "
-        "folder (--set folder=...)",
-        recipe.folder);
+  check(
+      !there || start == Start::kResume,
+      "{}: there is a training run already; continue it (--resume), replace it (--overwrite), or choose another folder "
+      "(--set folder=...)",
+      recipe.folder);
   if (there) check_same_run(recipe);
   if (recipe.threads > 0) set_thread_count(static_cast<int>(recipe.threads));
   return there;
@@ -87,6 +102,7 @@ Trainer::Trainer(const Recipe& recipe, Start start, TrainingListener& listener)
       schedule_(recipe.training),
       objective_(recipe.training, recipe.model.attention) {
   for (const std::string& text : text_.messages()) listener_.message(text);
+  if (const std::string warning = tokenizer_warning(recipe, text_); !warning.empty()) listener_.message(warning);
   const FolderConfig folder{.source_words = text_.source().size(),
                             .target_words = text_.target().size(),
                             .end_source = recipe.batch.end_source,
@@ -101,13 +117,14 @@ Trainer::Trainer(const Recipe& recipe, Start start, TrainingListener& listener)
   }
   loss_sum_ = zeros({1}, DType::kF32, device_);
   tape_.set_memory_limit(static_cast<size_t>(recipe.training.memory * 1e9));
-  listener_.message(fmt::format("{}: {:.2f} million parameters, on {}", recipe.model.architecture,
+  listener_.message(fmt::format("{}: {:.2f} million parameters on {}", recipe.model.architecture,
                                 static_cast<double>(parameters_.count()) / 1e6, device_));
   if (resumes_) {
     load_checkpoint();
-    listener_.message(fmt::format("resuming after step {}", progress_.step));
+    listener_.message(fmt::format("resuming from step {}", thousands(progress_.step)));
   } else {
-    if (start == Start::kResume) listener_.message(fmt::format("{}: nothing to resume, starting anew", recipe.folder));
+    if (start == Start::kResume)
+      listener_.message(fmt::format("{}: nothing to resume; starting a new run", recipe.folder));
     save_model_description(recipe.folder, folder, text_.source(), text_.target());
   }
   save_recipe(recipe_);
@@ -186,10 +203,10 @@ void Trainer::take_smaller_pieces(const OutOfMemory& error) {
   tape_.reset();
   for (const Tensor& sum : {parameters_.grads(), loss_sum_}) zero_memory(device_, sum.raw(), sum.bytes());
   counted_ = {};
-  listener_.message(
-      fmt::format("{} tokens at once do not fit ({}); from now on batches are worked on in parts of at most {}, with "
-                  "the same result",
-                  before, error.what(), most_tokens_));
+  listener_.message(fmt::format(
+      "a batch of {} tokens does not fit into memory ({}); from now on batches are processed in parts of at "
+      "most {} tokens, with the same result",
+      thousands(before), error.what(), thousands(most_tokens_)));
 }
 
 void Trainer::work_on(const Batch& batch, const Tensor& alignment, bool last) {
@@ -207,8 +224,8 @@ void Trainer::take_loss() {
   const double sum = to_host<float>(loss_sum_)[0];
   zero_memory(device_, loss_sum_.raw(), loss_sum_.bytes());
   check(std::isfinite(sum),
-        "training: the loss is not finite at step {}; the last checkpoint is kept. Lower training.learning_rate or "
-        "training.clip_norm, or lengthen training.warmup",
+        "training: the loss is not finite at step {}; the last checkpoint is unchanged. Try a lower "
+        "training.learning_rate or training.clip_norm, or a longer training.warmup",
         progress_.step);
   counted_.loss += sum;
   counted_.with_loss = counted_.tokens;
@@ -287,8 +304,8 @@ void Trainer::validate() {
   metrics_->write(line.dump());
   listener_.validated(report);
   if (schedule_.validated(report.improved)) {
-    listener_.message(
-        fmt::format("no improvement: the learning rate is {:.3g} now", schedule_.rate(progress_.step + 1, done())));
+    listener_.message(fmt::format("no improvement: reducing the learning rate to {:.3g}",
+                                  schedule_.rate(progress_.step + 1, done())));
   }
   save_checkpoint();
   counted_.from += Clock::now() - began;  // not a part of the training's speed
@@ -347,11 +364,11 @@ double Trainer::done() const {
 std::string Trainer::reason_to_stop() const {
   const TrainingConfig& t = recipe_.training;
   const ValidationConfig& v = recipe_.validation;
-  if (t.steps > 0 && progress_.step >= t.steps) return fmt::format("{} steps are done", t.steps);
-  if (t.epochs > 0 && text_.state().epoch >= t.epochs) return fmt::format("{} epochs are done", t.epochs);
-  if (t.minutes > 0 && minutes() >= t.minutes) return fmt::format("{} minutes are over", t.minutes);
+  if (t.steps > 0 && progress_.step >= t.steps) return fmt::format("reached {}", counted(t.steps, "step"));
+  if (t.epochs > 0 && text_.state().epoch >= t.epochs) return fmt::format("reached {}", counted(t.epochs, "epoch"));
+  if (t.minutes > 0 && minutes() >= t.minutes) return fmt::format("reached the limit of {} min", t.minutes);
   if (v.patience > 0 && progress_.waited >= v.patience)
-    return fmt::format("no improvement in {} validations", progress_.waited);
+    return fmt::format("no improvement in {}", counted(progress_.waited, "validation"));
   if (v.goal > 0 && progress_.validations > 0) {
     const bool reached = higher_is_better(v.metric) ? progress_.best >= v.goal : progress_.best <= v.goal;
     if (reached) return fmt::format("{} reached {:.4g}", v.metric, progress_.best);

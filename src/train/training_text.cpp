@@ -5,7 +5,9 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/thousands.h"
 #include "text/generators.h"
+#include "text/words.h"
 
 namespace fovea {
 
@@ -19,7 +21,9 @@ ParallelLines read_pairs(const std::vector<std::string>& files) {
 ParallelLines hold_out(ParallelLines& lines, int64_t wanted) {
   const size_t total = lines.source.size();
   const size_t count = std::min(static_cast<size_t>(wanted), total / 10);
-  check(count > 0, "data: expected at least 10 pairs to hold some out for validation, got {}; give data.valid", total);
+  check(count > 0,
+        "data: expected at least 10 pairs, so that some can be held out for validation, got {}; or set data.valid",
+        total);
   ParallelLines kept, held;
   for (size_t i = 0; i < total; ++i) {
     ParallelLines& to = i * count / total != (i + 1) * count / total ? held : kept;
@@ -30,11 +34,10 @@ ParallelLines hold_out(ParallelLines& lines, int64_t wanted) {
   return held;
 }
 
-void leave_out(ParallelLines& lines, const std::vector<std::string>& sources) {
-  const std::unordered_set<std::string_view> known(sources.begin(), sources.end());
+template <class Unwanted> void remove_pairs(ParallelLines& lines, const Unwanted& unwanted) {
   size_t end = 0;
   for (size_t i = 0; i < lines.source.size(); ++i) {
-    if (known.contains(lines.source[i])) continue;
+    if (unwanted(i)) continue;
     std::swap(lines.source[end], lines.source[i]);
     std::swap(lines.target[end++], lines.target[i]);
   }
@@ -42,12 +45,16 @@ void leave_out(ParallelLines& lines, const std::vector<std::string>& sources) {
   lines.target.resize(end);
 }
 
+const std::string& target_kind(const Recipe& recipe) {
+  return (recipe.data.shared_vocabulary ? recipe.source_vocabulary : recipe.target_vocabulary).kind;
+}
+
 }  // namespace
 
 TrainingText::TrainingText(const Recipe& recipe, const std::string& known)
     : filter_(recipe.data.filter), options_(recipe.batch), seed_(static_cast<uint64_t>(recipe.seed)) {
   options_.seed = recipe.seed;
-  read(recipe.data, seed_);
+  read(recipe);
   if (known.empty()) {
     make_vocabularies(recipe);
   } else {
@@ -61,41 +68,71 @@ TrainingText::TrainingText(const Recipe& recipe, const std::string& known)
   messages_.push_back("valid: " + built.report.text());
   valid_ = std::move(built.corpus);
   if (!recipe.data.alignment.empty()) {
-    check(filter_.sampling == 0, "data.alignment: expected data.sampling = 0 with it");
+    check(filter_.sampling == 0,
+          "data.alignment: expected data.sampling = 0, because alignments need the same tokens in every epoch");
     check(!recipe.data.valid.empty(),
-          "data.alignment: expected data.valid with it, for pairs held out would shift its lines");
+          "data.alignment: expected data.valid, because holding out training pairs would shift the lines");
     alignments_.emplace(recipe.data.alignment, lines_, *train_, *source_, *target_);
   }
   if (filter_.sampling == 0) lines_ = {};  // never cut again
 }
 
-void TrainingText::read(const DataConfig& data, uint64_t seed) {
+void TrainingText::warn_of_long_words(const ParallelLines& lines, const std::vector<std::string>& files,
+                                      const Recipe& recipe) {
+  constexpr int64_t kNamed = 5;
+  int64_t found = 0;
+  const auto look = [&](const std::string& line, const std::string& kind, const std::string& file, size_t index) {
+    if (!has_long_word(line, kind) || ++found > kNamed) return;
+    messages_.push_back(fmt::format("warning: {}:{}: skipped: a word of {} characters; {} takes at most {}", file,
+                                    index + 1, thousands(longest_word(line)), kind, thousands(kMostWordCharacters)));
+  };
+  for (size_t i = 0; i < lines.source.size(); ++i) {
+    look(lines.source[i], recipe.source_vocabulary.kind, files.front(), i);
+    look(lines.target[i], target_kind(recipe), files.back(), i);
+  }
+  if (found > kNamed) {
+    messages_.push_back(fmt::format("warning: {}: skipped {} for the same reason", files.front(),
+                                    counted(found - kNamed, "more line")));
+  }
+}
+
+void TrainingText::read(const Recipe& recipe) {
+  const DataConfig& data = recipe.data;
   if (!data.generator.empty()) {
     // Other numbers than those learned from, and what is drawn twice by chance is left out.
-    valid_lines_ = generate(data.generator, data.generated_valid, seed + 1'000'003);
-    lines_ = generate(data.generator, data.generated, seed);
-    leave_out(lines_, valid_lines_.source);
+    valid_lines_ = generate(data.generator, data.generated_valid, seed_ + 1'000'003);
+    lines_ = generate(data.generator, data.generated, seed_);
+    const std::unordered_set<std::string_view> held_out(valid_lines_.source.begin(), valid_lines_.source.end());
+    remove_pairs(lines_, [&](size_t i) { return held_out.contains(lines_.source[i]); });
     return;
   }
   for (const std::string& file : data.train) {
     check(std::filesystem::exists(file),
-          "data.train: {}: there is no such file; --set data.train=SOURCE,TARGET names your own", file);
+          "data.train: {}: no such file; set your own with --set data.train=SOURCE,TARGET", file);
   }
   lines_ = read_pairs(data.train);
+  warn_of_long_words(lines_, data.train, recipe);
   if (data.valid.empty()) {
     valid_lines_ = hold_out(lines_, data.held_out);
-    messages_.push_back(fmt::format("no data.valid: {} pairs of data.train are held out", valid_lines_.source.size()));
+    messages_.push_back(fmt::format("no data.valid: {} of data.train held out for validation",
+                                    counted(std::ssize(valid_lines_.source), "pair")));
   } else {
     valid_lines_ = read_pairs(data.valid);
+    warn_of_long_words(valid_lines_, data.valid, recipe);
   }
+  remove_pairs(valid_lines_, [&](size_t i) {
+    return has_long_word(valid_lines_.source[i], recipe.source_vocabulary.kind) ||
+           has_long_word(valid_lines_.target[i], target_kind(recipe));
+  });
 }
 
 void TrainingText::make_vocabularies(const Recipe& recipe) {
   const auto train = [&](std::string_view side, const std::vector<std::string>& lines,
                          const VocabularyOptions& options) {
     TrainedVocabulary made = train_vocabulary(lines, options);
-    if (!made.warning.empty()) messages_.push_back(fmt::format("{}: {}", side, made.warning));
-    messages_.push_back(fmt::format("{}: {} pieces, {}", side, made.vocabulary->size(), made.vocabulary->kind()));
+    if (!made.warning.empty()) messages_.push_back(fmt::format("warning: {}: {}", side, made.warning));
+    messages_.push_back(
+        fmt::format("{}: {} {} tokens", side, thousands(made.vocabulary->size()), made.vocabulary->kind()));
     return std::shared_ptr<const Vocabulary>(std::move(made.vocabulary));
   };
   if (recipe.data.shared_vocabulary) {

@@ -41,7 +41,9 @@ class TrainingText {
   const ParallelLines& valid_lines() const { return valid_lines_; }  // to decode
 
  private:
-  void read(const DataConfig& data, uint64_t seed);
+  void read(const Recipe& recipe);
+  // Warns of lines whose words are too long for the vocabulary, naming file and line.
+  void warn_of_long_words(const ParallelLines& lines, const std::vector<std::string>& files, const Recipe& recipe);
   void make_vocabularies(const Recipe& recipe);
   void cut(int64_t epoch);
   BuiltCorpus cut_lines(int64_t epoch) const;

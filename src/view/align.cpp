@@ -10,13 +10,13 @@ namespace fovea {
 
 void AlignOptions::describe(Fields& f) {
   f.add("method", method,
-        "argmax: each target word and the source word it looked at most; threshold: all that got as "
-        "much as `threshold`.")
+        "argmax: link each target word to the source word with the highest weight; threshold: link all words with at "
+        "least that weight.")
       .choices({"argmax", "threshold"});
-  f.add("threshold", threshold, "The least weight of a link.").at_least(0).at_most(1);
+  f.add("threshold", threshold, "Smallest weight that makes a link.").at_least(0).at_most(1);
   f.add("count", count,
-        "What is numbered: words by white space, the vocabulary's pieces, or auto: words by white space and, where a "
-        "script has no spaces (Chinese, Japanese, Thai), its pieces.")
+        "What to number: words separated by spaces, subword pieces, or auto: words separated by spaces, and pieces "
+        "where a script has no spaces (Chinese, Japanese, Thai).")
       .choices({"auto", "spaces", "pieces"});
 }
 

@@ -162,7 +162,7 @@ std::vector<CurvePanel> curve_panels(std::span<const RunCurves> runs) {
         {.name = name + ", validation", .run = i, .marked = true, .points = &runs[i].validation_loss});
     rate.curves.push_back({.name = name, .run = i, .points = &runs[i].learning_rate});
     for (const auto& [metric, curve] : runs[i].metrics) {
-      metrics[metric].title = metric + " of the validation";
+      metrics[metric].title = "validation " + metric;
       metrics[metric].curves.push_back({.name = name, .run = i, .marked = true, .points = &curve});
     }
   }

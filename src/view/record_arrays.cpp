@@ -62,6 +62,12 @@ std::string name_of(const AttentionRecord& record, const RecordedAttention& a) {
   return fmt::format("{}/{}{}", name_of(record), a.kind, model);
 }
 
+void check_new(const AttentionRecord& record, std::set<std::string>& names) {
+  check(names.insert(name_of(record)).second,
+        "arrays are named by the line of their record: expected one record for line {}, rank {}, got another",
+        record.line, record.rank);
+}
+
 // Little-endian numbers of so many bytes, one after the other.
 struct Bytes {
   std::string text;
@@ -82,6 +88,7 @@ std::string to_npy(const RecordedAttention& a, bool scores) {
 }
 
 void NpzWriter::add(const AttentionRecord& record) {
+  check_new(record, records_);
   add(name_of(record) + "/source", npy(record.source));
   add(name_of(record) + "/target", npy(record.target));
   for (const RecordedAttention& a : record.attentions) {
@@ -130,6 +137,7 @@ void NpzWriter::finish() {
 }
 
 void SafetensorsRecords::add(const AttentionRecord& record) {
+  check_new(record, records_);
   const auto side = [&](const char* name, const std::vector<RecordToken>& tokens) {
     nlohmann::json list = nlohmann::json::array();
     for (const RecordToken& token : tokens) list.push_back(token.text);

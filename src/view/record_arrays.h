@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +24,8 @@ class NpzWriter {
  public:
   explicit NpzWriter(std::function<void(const std::string&)> write) : write_(std::move(write)) {}
 
-  // The weights and scores of each attention, and the tokens of both sides as strings.
+  // The weights and scores of each attention, and the tokens of both sides as strings. Error for a line and rank that
+  // is there already.
   void add(const AttentionRecord& record);
   void finish();
 
@@ -35,6 +38,7 @@ class NpzWriter {
   void add(const std::string& name, const std::string& npy);
 
   std::function<void(const std::string&)> write_;
+  std::set<std::string> records_;
   std::vector<Entry> entries_;
   uint64_t offset_ = 0;
 };
@@ -46,6 +50,7 @@ class SafetensorsRecords {
   void write(const std::string& path) const;  // the tokens of each record are in the metadata, as JSON
 
  private:
+  std::set<std::string> records_;
   std::vector<NamedTensor> tensors_;
   std::map<std::string, std::string> tokens_;
 };

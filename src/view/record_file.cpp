@@ -77,6 +77,17 @@ void check_size(const RecordedAttention& a, int64_t source, int64_t target) {
         rows, columns, a.rows, a.columns);
 }
 
+// Without "heads" it is one head.
+BestHeads best_from(const Json& json, const RecordedAttention& a) {
+  BestHeads best{json.value("heads", std::string("one")), 0, 0};
+  const bool one = best.heads == "one";
+  check(one || best.heads == "mean" || best.heads == "max" || best.heads == "rollout",
+        "expected heads of best_head to be one, mean, max or rollout, got \"{}\"", brief(best.heads));
+  best.layer = whole(json, "layer", one ? 1 : 0, a.layers);
+  best.head = whole(json, "head", one ? 1 : 0, a.heads);
+  return best;
+}
+
 RecordedAttention attention_from(const Json& json, int64_t source, int64_t target) {
   RecordedAttention a;
   a.kind = json.at("kind");
@@ -102,16 +113,15 @@ RecordedAttention attention_from(const Json& json, int64_t source, int64_t targe
     check(sizes[3] > 0, "expected weights of [layer, head, row, column], got none");
     a.layers = sizes[0], a.heads = sizes[1], a.rows = sizes[2], a.columns = sizes[3];
     check_size(a, source, target);
-    if (json.contains("scores")) read_nested(json["scores"], 0, sizes, a.scores);
   }
   if (json.contains("best_head")) {
-    const Json& best = json["best_head"];
-    a.best.heads = best.value("heads", std::string("one"));
-    const int64_t first = a.best.heads == "one" ? 1 : 0;
-    a.best.layer = whole(best, "layer", first, a.layers);
-    a.best.head = whole(best, "head", first, a.heads);
+    a.best = best_from(json["best_head"], a);
   }
   a.reduction = json.value("reduction", std::string());
+  if (json.contains("scores")) {
+    std::vector<int64_t> sizes = {a.layers, a.heads, a.rows, a.columns};
+    read_nested(json["scores"], 0, sizes, a.scores);
+  }
   if (a.window > 0) {
     std::vector<int64_t> rows = {a.layers, a.heads, a.rows};
     read_nested(json.at("centers"), 0, rows, a.centers);

@@ -83,6 +83,7 @@ std::string attention_json(const RecordedAttention& a, const Form& form) {
   std::string text = head.dump();
   text.pop_back();
   if (a.window > 0) text += ",\"centers\":" + nested(a.centers, {a.layers, a.heads, a.rows});
+  if (!a.scores.empty()) text += ",\"scores\":" + nested(a.scores, {a.layers, a.heads, a.rows, a.columns});
   if (form.compact) {
     const int64_t first_row = form.shared.rank == 0 ? 0 : a.kind == "encoder-self" ? a.rows : form.shared.rows;
     return text + fmt::format(",\"packed\":\"{}\"}}", pack_weights(a, first_row));

@@ -12,15 +12,16 @@
 namespace fovea {
 
 void ReduceOptions::describe(Fields& f) {
-  f.add("attention", attention, "Which attention of the model.").choices({"cross", "encoder-self", "decoder-self"});
+  f.add("attention", attention, "Attention to show.").choices({"cross", "encoder-self", "decoder-self"});
   f.add("heads", heads,
-        "How heads and layers become one matrix: their mean, their largest, the single one of `layer` and `head`, "
-        "rollout (Abnar & Zuidema 2020: through the layers), or best, what aligned words best when measured.")
+        "How to combine heads and layers into one matrix: mean, max, one (the head given by `layer` and `head`), "
+        "rollout (Abnar & Zuidema 2020), or best (what aligned words best when that was measured).")
       .choices({"mean", "max", "one", "rollout", "best"});
-  f.add("layer", layer, "Of this layer alone, from 1; 0 for all.").at_least(0);
-  f.add("head", head, "heads one: which, from 1.").at_least(0);
-  f.add("words", words, "Join pieces into words: source columns are summed, target rows averaged.");
-  f.add("member", member, "Of an ensemble: which model, from 1.").at_least(1);
+  f.add("layer", layer, "Show only this layer, counted from 1; 0 for all.").at_least(0);
+  f.add("head", head, "With heads one, and in data (json, npy, npz, safetensors): only this head, counted from 1.")
+      .at_least(0);
+  f.add("words", words, "Merge subword tokens into words: source columns are summed, target rows averaged.");
+  f.add("member", member, "Ensembles: the model to show, counted from 1.").at_least(1);
 }
 
 namespace {
@@ -31,8 +32,7 @@ const RecordedAttention& find_attention(const AttentionRecord& record, const std
     if (a.kind == kind && a.model == model - 1) return a;
     if (a.model == model - 1) there += (there.empty() ? "" : ", ") + a.kind;
   }
-  check(!record.attentions.empty(), "attention: {} attends to nothing, so there is nothing to show",
-        record.architecture);
+  check(!record.attentions.empty(), "attention: {} has no attention to show", record.architecture);
   fail("attention: the record has no {} of model {}; it has: {}", kind, model, there.empty() ? "none" : there);
 }
 
@@ -52,11 +52,11 @@ struct Range {
 };
 
 Range range_of(const RecordedAttention& a, const ReduceOptions& o) {
-  check(o.head == 0 || o.heads == "one", "head: expected heads one with it, got heads {}", o.heads);
+  check(o.head == 0 || o.heads == "one", "head: needs heads one, got heads {}", o.heads);
   int64_t layer = o.layer, head = 0;
   if (o.heads == "one") {
-    check(o.head > 0, "head: expected which head to show, 1 to {}", a.heads);
-    check(layer > 0 || a.layers == 1, "layer: expected which layer to show, 1 to {}", a.layers);
+    check(o.head > 0, "head: choose a head from 1 to {}", a.heads);
+    check(layer > 0 || a.layers == 1, "layer: choose a layer from 1 to {}", a.layers);
     layer = std::max<int64_t>(layer, 1);
     head = o.head;
   }

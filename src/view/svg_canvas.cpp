@@ -33,8 +33,7 @@ std::string rules_of(Paper paper) {
   return rules;
 }
 
-// A step of a gradient between two round shares of the scale; between them colours are mixed as the palette mixes them.
-constexpr int kStops = 16;
+constexpr int kStops = 16;  // the steps of a palette; a gradient mixes the colours between them as the palette does
 
 }  // namespace
 

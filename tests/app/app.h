@@ -35,7 +35,7 @@ class App : public ::testing::Test {
     folder = new TemporaryFolder;
     const Outcome trained = fovea_command({"train", recipe(), "--set", "folder=" + model()});
     ASSERT_EQ(trained.status, 0) << trained.err;
-    ASSERT_NE(trained.out.find("the model is in " + model()), std::string::npos) << trained.out;
+    ASSERT_NE(trained.out.find("model saved in " + model()), std::string::npos) << trained.out;
   }
   static void TearDownTestSuite() { delete folder; }
   static std::string recipe() { return folder->file("recipe.toml", kRecipe); }

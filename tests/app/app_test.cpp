@@ -22,7 +22,7 @@ TEST_F(App, HelpHelps) {
     EXPECT_EQ(fovea_command({command, "--help"}).status, 0) << command;
   }
   EXPECT_EQ(fovea_command({}).status, 2);
-  expect_failure({"trian"}, 2, "no such command: trian (did you mean train?)");
+  expect_failure({"trian"}, 2, "there is no command trian; did you mean train?");
   EXPECT_EQ(fovea_command({"score"}).status, 2);
   EXPECT_EQ(fovea_command({"train"}).status, 2);
   EXPECT_NE(fovea_command({"train", "--print-defaults"}).out.find("[model.attention]"), std::string::npos);
@@ -61,7 +61,8 @@ TEST_F(App, ShippedModelsAreFoundAndTranslate) {
   std::string many = "word";
   for (int i = 0; i < 3000; ++i) many += " word";
   EXPECT_EQ(fovea_command({"view", many, "-o", folder->file("long.svg"), "--max-length", "20"}).status, 0);
-  expect_failure({"translate", "-m", "en-tlh", "I love you."}, 1, "en-tlh: expected a model folder or one of en-zh");
+  expect_failure({"translate", "-m", "en-tlh", "I love you."}, 1,
+                 "en-tlh: there is no such model folder; did you mean en-zh? Models by name: ");
 }
 
 TEST_F(App, DevicesAreNamed) {
@@ -96,18 +97,25 @@ TEST_F(App, OverlongLinesAreCutAndSaidSo) {
   for (int i = 0; i < 50; ++i) line += " b";
   const Outcome got = fovea_command({"translate", "-m", model(), "--json", "--max-source", "10"}, "a\n" + line + "\n");
   EXPECT_EQ(got.status, 0);
-  EXPECT_NE(got.err.find("standard input:2: warning: 51 tokens"), std::string::npos) << got.err;
+  EXPECT_NE(got.err.find("standard input:2: warning: truncated to 10 of 51 tokens"), std::string::npos) << got.err;
   const size_t second = got.out.find('\n') + 1;
   EXPECT_EQ(Json::parse(got.out.substr(0, second))["cut"], false);
   EXPECT_EQ(Json::parse(got.out.substr(second))["cut"], true);
   EXPECT_EQ(Json::parse(got.out.substr(second))["source"], line);
 }
 
+TEST_F(App, AnOverlongWordIsTranslatedWithAWarning) {
+  const Outcome got = fovea_command({"translate", "-m", "en-zh", "--max-length", "3"}, std::string(66'000, 'x') + "\n");
+  EXPECT_EQ(got.status, 0);
+  EXPECT_EQ(std::count(got.out.begin(), got.out.end(), '\n'), 1);
+  EXPECT_NE(got.err.find("standard input:1: warning: "), std::string::npos) << got.err;
+}
+
 TEST_F(App, UnknownWordsAreSaidSo) {
   const Outcome got = fovea_command({"translate", "-m", model()}, "a b\nabc a abc xyz\nb ghi\n");
   EXPECT_EQ(got.status, 0);
   EXPECT_EQ(got.err,
-            "standard input:2: warning: the model does not know \"abc\", \"xyz\", nor words of 1 more lines\n");
+            "standard input:2: warning: the model does not know \"abc\", \"xyz\"; 1 more line with unknown words\n");
   EXPECT_EQ(fovea_command({"translate", "-m", model()}, "a b c\n").err, "");
   EXPECT_NE(fovea_command({"view", "-m", model(), "a ghi"}).err.find("does not know \"ghi\""), std::string::npos);
 }
@@ -116,7 +124,7 @@ TEST_F(App, TheNameOfAFileIsNoText) {
   const std::string file = folder->file("letters.txt", "a b c\n");
   const Outcome got = fovea_command({"translate", "-m", model(), file});
   EXPECT_EQ(got.status, 0);
-  EXPECT_NE(got.err.find("--input " + file + " is for what is in it"), std::string::npos) << got.err;
+  EXPECT_NE(got.err.find("to translate its contents: --input " + file), std::string::npos) << got.err;
 }
 
 TEST_F(App, FilesAndNbest) {
@@ -127,7 +135,8 @@ TEST_F(App, FilesAndNbest) {
   EXPECT_EQ(got.out, "");
   const std::string text = read_file(output);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
-  EXPECT_TRUE(text.starts_with("0 ||| "));
+  EXPECT_TRUE(text.starts_with("1 ||| ")) << text;
+  EXPECT_NE(text.find("\n2 ||| "), std::string::npos) << text;
 }
 
 TEST_F(App, AnEnsembleOfOneModelTwiceIsThatModel) {
@@ -159,7 +168,13 @@ TEST_F(App, Evaluates) {
   EXPECT_NE(run.out.find("1-5"), std::string::npos) << run.out;
   const std::string chinese = folder->file("zh", "我爱你。\n");
   const std::vector<std::string> arguments{"evaluate", "--hypotheses", chinese, "-r", chinese};
-  EXPECT_NE(fovea_command(arguments).err.find("zh is for Chinese"), std::string::npos);
+  const Outcome chosen = fovea_command(arguments);
+  EXPECT_NE(chosen.err.find("BLEU uses the zh tokenizer"), std::string::npos) << chosen.err;
+  EXPECT_NE(chosen.out.find("BLEU = 100.00"), std::string::npos) << chosen.out;
+  EXPECT_NE(chosen.out.find("tok:zh"), std::string::npos) << chosen.out;
+  std::vector<std::string> by_spaces = arguments;
+  by_spaces.insert(by_spaces.end(), {"--tokenizer", "13a"});
+  EXPECT_NE(fovea_command(by_spaces).err.find("use zh"), std::string::npos);
   std::vector<std::string> by_characters = arguments;
   by_characters.insert(by_characters.end(), {"--tokenizer", "zh"});
   EXPECT_EQ(fovea_command(by_characters).err, "");
@@ -187,14 +202,26 @@ TEST_F(App, BadInputIsNamed) {
   expect_failure({"translate", "-m", model(), "--precision", "f16"}, 2, "one of f32, bf16");
   expect_failure({"train", folder->file("no.toml")}, 1, "no.toml: cannot open");
   expect_failure({"train", recipe(), "--set", "folder=" + model()}, 1, "there is a training run already");
-  expect_failure({"train", recipe()}, 1, "folder: expected where the run should go");
-  expect_failure({"train", "datse"}, 1, "datse: expected a recipe or one of bahdanau");
-  expect_failure({"train", "dates", "--set", "data.train=a,b"}, 1, "got both; --set data.generator= leaves out");
+  expect_failure({"train", recipe()}, 1, "folder: expected a folder for the run");
+  expect_failure({"train", "datse"}, 1,
+                 "datse: there is no such recipe; did you mean dates? Recipes by name: bahdanau");
+  expect_failure({"train", "dates", "--set", "data.train=a,b"}, 1,
+                 "got both; --set data.generator= turns the generator off");
   expect_failure({"train", "bahdanau", "--set", "folder=" + folder->file("other")}, 1,
-                 "data.train: train.source: there is no such file; --set data.train=");
+                 "data.train: train.source: no such file; set your own with --set data.train=");
   expect_failure({"score", "-m", model(), folder->file("a", "x\ny\n"), folder->file("b", "x\n")}, 1, "b");
   expect_failure({"evaluate", "--hypotheses", folder->file("a", "x\ny\n"), "-r", folder->file("b", "x\n")}, 1,
                  "expected 2 lines");
+}
+
+TEST_F(App, ARunIsNamedByItsFolder) {
+  expect_failure({"train", model()}, 1, "there is a training run already");
+  const Outcome resumed = fovea_command({"train", model(), "--resume", "--set", "training.steps=4"});
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_NE(resumed.out.find("resuming"), std::string::npos) << resumed.out;
+  EXPECT_EQ(fovea_command({"train", model() + "/recipe.toml", "--resume", "--set", "training.steps=5"}).status, 0);
+  std::filesystem::create_directory(folder->file("empty"));
+  expect_failure({"train", folder->file("empty"), "--resume"}, 1, "got a folder without recipe.toml");
 }
 
 TEST_F(App, DamagedModelsAreRefused) {

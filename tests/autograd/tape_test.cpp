@@ -59,7 +59,7 @@ TEST(Tape, WantsALossOfOneElement) {
   Tape tape(kReference);
   tape.reset();
   const Recording recording(tape);
-  EXPECT_ERROR(tape.backward(tanh(x.var())), "backward: expected a loss of one element, got [2]");
+  EXPECT_ERROR(tape.backward(tanh(x.var())), "backward: expected a scalar loss, got [2]");
 }
 
 TEST(Tape, GradientsOfPartsLieInTheWhole) {

@@ -67,12 +67,12 @@ TEST(Files, RefusesDamagedGzip) {
   const std::string whole = gzip(text);
   for (const size_t kept : {size_t{2}, size_t{5}, size_t{12}, whole.size() / 2, whole.size() - 1}) {
     const std::string path = folder.file("cut.gz", whole.substr(0, kept));
-    EXPECT_ERROR(read_file(path), path + ": expected a whole gzip file, got one that is cut off");
+    EXPECT_ERROR(read_file(path), path + ": the gzip file is truncated");
   }
   std::string damaged = whole;
   damaged[whole.size() / 2] ^= 0x55;
-  EXPECT_ERROR(read_file(folder.file("damaged.gz", damaged)), "damaged.gz: expected gzip data, got something damaged");
-  EXPECT_ERROR(read_file(folder.file("tail.gz", gzip("a") + "no gzip")), "tail.gz: expected gzip data");
+  EXPECT_ERROR(read_file(folder.file("damaged.gz", damaged)), "damaged.gz: the gzip file is damaged");
+  EXPECT_ERROR(read_file(folder.file("tail.gz", gzip("a") + "no gzip")), "tail.gz: the gzip file is damaged");
 }
 
 TEST(Files, NamesWhatCannotBeRead) {
@@ -88,7 +88,7 @@ TEST(Files, FullDiskKeepsTheOldFile) {
   {
     const SmallDisk disk(1000);
     EXPECT_ERROR(write_file_atomically(path, std::string(5000, 'x')),
-                 path + ": cannot write: File too large; the file is as it was before");
+                 path + ": cannot write: File too large; the existing file is unchanged");
     EXPECT_ERROR(write_file_atomically(folder.file("new"), std::string(5000, 'x')),
                  "new: cannot write: File too large");
   }

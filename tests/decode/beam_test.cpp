@@ -149,14 +149,15 @@ TEST_F(RulesTest, CoverageIsPaidFor) {
 }
 
 TEST_F(RulesTest, WhatDoesNotGoTogetherIsRefused) {
-  EXPECT_ERROR(find({.beam = 2, .nbest = 3}), "nbest: expected at most the beam of 2, got 3");
-  EXPECT_ERROR(find({.beam = 2, .sample = true}), "sample: draws one word at a time; expected a beam of 1, got 2");
-  EXPECT_ERROR(find({.temperature = 0.5}), "temperature, top_k and top_p are for sampling; expected sample = true");
-  EXPECT_ERROR(find({.sample = true, .top_p = 0}), "top_p: expected a share above 0, got 0");
-  EXPECT_ERROR(find({.min_length = 9, .max_length = 9}), "min_length: expected less than the max_length of 9, got 9");
-  EXPECT_ERROR(find({.beam = 0}), "beam: expected a whole number of at least 1, got 0");
+  EXPECT_ERROR(find({.beam = 2, .nbest = 3}), "nbest: expected at most the beam size of 2, got 3");
+  EXPECT_ERROR(find({.beam = 2, .sample = true}), "sample: sampling needs a beam size of 1, got 2");
+  EXPECT_ERROR(find({.temperature = 0.5}), "temperature, top_k and top_p have an effect with sampling only");
+  EXPECT_ERROR(find({.sample = true, .top_p = 0}), "top_p: expected a probability above 0, got 0");
+  EXPECT_ERROR(find({.min_length = 9, .max_length = 9}),
+               "min_length: expected less than max_length, which is 9, got 9");
+  EXPECT_ERROR(find({.beam = 0}), "beam: expected an integer of at least 1 and at most 1000, got 0");
   EXPECT_ERROR(search({}, some_sources(11), batches_of(1), {}, Device::cpu()), "search: expected a model, got none");
-  EXPECT_ERROR(score_with(model, some_sources(11)), "score: expected targets, got sources alone");
+  EXPECT_ERROR(score_with(model, some_sources(11)), "score: expected targets, got sources only");
   const SmallModel blind(setup_named("rnn_seq2seq").config, 11, 3);
   EXPECT_ERROR(find_with(blind, some_sources(11), {.coverage_penalty = 1}),
                "coverage_penalty: expected a model that attends to its source, got one without attention");

@@ -42,7 +42,8 @@ TEST(Chrf, NamesAndSignature) {
   EXPECT_EQ(chrf_signature(segments, {.word_order = 2, .lowercase = true, .whitespace = true, .eps_smoothing = true}),
             "nrefs:1|case:lc|eff:no|nc:6|nw:2|space:yes|version:2.6.0");
   EXPECT_ERROR(corpus_chrf({}), "chrf: expected at least one segment, got none");
-  EXPECT_ERROR(corpus_chrf(segments, {.char_order = 0}), "chrf: expected orders of n-grams, got 0 of characters");
+  EXPECT_ERROR(corpus_chrf(segments, {.char_order = 0}),
+               "chrf: expected an n-gram order above 0, got 0 for characters");
 }
 
 }  // namespace

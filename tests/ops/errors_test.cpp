@@ -18,19 +18,19 @@ TEST(OpErrors, Linear) {
   EXPECT_ERROR(linear({}, f32({4, 3})), "linear: expected x, got none");
   EXPECT_ERROR(linear(i32({2, 3}), f32({4, 3})), "linear: expected x of f32, bf16 or f64, got i32");
   const Var elsewhere = zeros({4, 3}, DType::kF32, Device::reference());
-  EXPECT_ERROR(linear(f32({2, 3}), elsewhere), "linear: expected the weight on cpu, got it on reference");
+  EXPECT_ERROR(linear(f32({2, 3}), elsewhere), "linear: expected the weight on cpu, got reference");
 }
 
 TEST(OpErrors, Matmul) {
-  EXPECT_ERROR(matmul(f32({2, 3}), f32({2, 3})), "matmul: expected b to fit a [2,3], got [2,3]");
+  EXPECT_ERROR(matmul(f32({2, 3}), f32({2, 3})), "matmul: expected b to match a [2,3], got [2,3]");
   EXPECT_ERROR(matmul(f32({2, 3}), f32({3, 2}), {.b = true}),
-               "matmul: expected b to fit a [2,3], got [3,2] transposed");
+               "matmul: expected b to match a [2,3], got [3,2] transposed");
   EXPECT_ERROR(matmul(f32({2, 3}), f32({5, 3, 2})), "matmul: expected b with 2 axes, got [5,3,2]");
-  EXPECT_ERROR(matmul(f32({4, 2, 3}), f32({5, 3, 2})), "matmul: expected b to fit a [4,2,3], got [5,3,2]");
+  EXPECT_ERROR(matmul(f32({4, 2, 3}), f32({5, 3, 2})), "matmul: expected b to match a [4,2,3], got [5,3,2]");
 }
 
 TEST(OpErrors, Elementwise) {
-  EXPECT_ERROR(f32({2, 3}) + f32({2}), "binary: expected b to spread over a [2,3], got [2]");
+  EXPECT_ERROR(f32({2, 3}) + f32({2}), "binary: expected b to broadcast to [2,3], got [2]");
   EXPECT_ERROR(f32({2, 3}) * f64({3}), "binary: expected b of f32, got f64");
   EXPECT_ERROR(tanh(i32({2})), "unary: expected x of f32, bf16 or f64, got i32");
   EXPECT_ERROR(affine(i32({2}), 2.0f), "affine: expected x of f32, bf16 or f64, got i32");

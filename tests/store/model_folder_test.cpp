@@ -60,10 +60,10 @@ TEST(ModelFolder, APackedModelGivesAlmostTheSameLogits) {
 TEST(ModelFolder, ErrorsNameTheFileAtFault) {
   const Saved saved;
   const std::string folder = saved.folder.path();
-  EXPECT_ERROR(load_model(folder + "/nowhere", Device::cpu()), "expected a model folder, got nothing there");
+  EXPECT_ERROR(load_model(folder + "/nowhere", Device::cpu()), "expected a model folder, got no such folder");
   EXPECT_ERROR(load_model(folder + "/config.json", Device::cpu()), "expected a model folder, got a file");
   const TemporaryFolder empty;
-  EXPECT_ERROR(load_model(empty.path(), Device::cpu()), "expected a model folder, got one without config.json");
+  EXPECT_ERROR(load_model(empty.path(), Device::cpu()), "expected a model folder, got a folder without config.json");
 
   const std::string config = read_file(folder + "/config.json");
   const auto with = [&](const std::string& from, const std::string& to) {
@@ -77,9 +77,9 @@ TEST(ModelFolder, ErrorsNameTheFileAtFault) {
   EXPECT_ERROR(load_model(folder, Device::cpu()), "config.json: ");
   EXPECT_ERROR(load_model(folder, Device::cpu()), "model.hidden");
   with("\"hidden\": 5", R"("hidden": "five")");
-  EXPECT_ERROR(load_model(folder, Device::cpu()), "expected a whole number");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "expected an integer");
   with("\"source_words\": 8", "\"source_words\": 9");
-  EXPECT_ERROR(load_model(folder, Device::cpu()), "source.vocab: expected 9 pieces, as config.json says, got 8");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "source.vocab: expected 9 tokens, as in config.json, got 8");
   with("\"format\": 1", "\"format\": 2");
   EXPECT_ERROR(load_model(folder, Device::cpu()), "config.json: format");
   write_file_atomically(folder + "/config.json", "{");

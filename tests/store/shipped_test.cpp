@@ -39,8 +39,8 @@ TEST_F(Shipped, ModelsAreFoundByTheirNames) {
   EXPECT_EQ(find_model("zh-en"), second_.file("zh-en"));
   EXPECT_EQ(find_model(first_.path()), first_.path());    // what is there is taken as it is
   EXPECT_EQ(find_model("runs/nowhere"), "runs/nowhere");  // and so is a path, for whoever opens it to complain
-  EXPECT_ERROR(find_model("de-fr"), "de-fr: expected a model folder or one of en-zh, ");
-  EXPECT_ERROR(find_model("empty"), "got nothing of that name");
+  EXPECT_ERROR(find_model("de-fr"), "de-fr: there is no such model folder");
+  EXPECT_ERROR(find_model("empty"), "there is no such model folder");
 }
 
 TEST_F(Shipped, TheTextSaysWhichWay) {

@@ -182,11 +182,11 @@ TEST(Batcher, ALongSentenceIsABatchAlone) {
 TEST(Batcher, Errors) {
   const ParallelCorpus corpus = random_corpus(10, 5), empty;
   EXPECT_ERROR(Batcher(empty, {}), "batches: expected sentences, got none");
-  EXPECT_ERROR(Batcher(corpus, {.tokens = 0}), "batches: expected a limit of tokens or of sentences, got none");
-  EXPECT_ERROR(Batcher(corpus, {.multiple = 0}), "batches: expected lengths in multiples of at least 1, got 0");
+  EXPECT_ERROR(Batcher(corpus, {.tokens = 0}), "batches: expected a limit on tokens or sentences, got none");
+  EXPECT_ERROR(Batcher(corpus, {.multiple = 0}), "batches: expected a multiple of at least 1, got 0");
   Batcher batcher(corpus, {.sentences = 5});
   EXPECT_ERROR(batcher.set_state({.epoch = 0, .next = 2}),
-               "batches: expected to go on with one of 2 batches of an epoch, got batch 2 of epoch 0");
+               "batches: expected a position within the 2 batches of an epoch, got batch 2 of epoch 0");
   EXPECT_ERROR(batcher.set_state({.epoch = -1, .next = 0}), "got batch 0 of epoch -1");
   EXPECT_ERROR(make_batch(corpus, std::vector<int64_t>{10}, {}, kCpu), "batches: expected rows below 10, got 10");
 }

@@ -34,23 +34,23 @@ TEST(Corpus, LeavesOutWithAReason) {
   EXPECT_EQ(report.total, 9);
   EXPECT_EQ(report.kept, 3);
   EXPECT_EQ(report.text(),
-            "kept 3 of 9 pairs; left out: 1 with an empty source, 1 with an empty target, 1 with a source that is too "
-            "long, 1 with a target that is too long, 1 with sides of too different length, 1 seen before");
+            "kept 3 of 9 pairs; skipped: 1 with an empty source, 1 with an empty target, 1 with a source that is too "
+            "long, 1 with a target that is too long, 1 over the length ratio, 1 duplicate");
   options = {.max_source = 0, .max_target = 0};
   EXPECT_EQ(build_corpus(lines, *vocabulary, *vocabulary, options).report.text(),
-            "kept 7 of 9 pairs; left out: 1 with an empty source, 1 with an empty target");
+            "kept 7 of 9 pairs; skipped: 1 with an empty source, 1 with an empty target");
 }
 
 TEST(Corpus, ReportsLargeNumbersReadably) {
   EXPECT_EQ((FilterReport{.total = 1234567, .kept = 1000}).text(), "kept 1,000 of 1,234,567 pairs");
   EXPECT_EQ((FilterReport{.total = 20, .kept = 0, .duplicate = 20}).text(),
-            "kept 0 of 20 pairs; left out: 20 seen before");
+            "kept 0 of 20 pairs; skipped: 20 duplicate");
 }
 
 TEST(Corpus, NothingLeftIsAnError) {
   const auto vocabulary = words();
   EXPECT_ERROR(build_corpus({{"", "a"}, {"a", ""}}, *vocabulary, *vocabulary, {}),
-               "corpus: expected pairs to train on, got none: kept 0 of 2 pairs; left out: 1 with an empty source");
+               "corpus: no pairs left: kept 0 of 2 pairs; skipped: 1 with an empty source");
   EXPECT_ERROR(build_corpus({{"a"}, {}}, *vocabulary, *vocabulary, {}),
                "corpus: expected as many target lines as source lines, got 0 and 1");
 }

@@ -179,7 +179,8 @@ TEST(Generators, PairsDependOnSeedAndPlaceAlone) {
   }
   const ParallelLines numbers = generate("numbers", 100, 3);
   for (size_t i = 0; i < 100; ++i) EXPECT_EQ(numbers.target[i], english_number(std::stoull(numbers.source[i])));
-  EXPECT_ERROR(generate("poems", 1, 1), "generate: expected one of dates, numbers, numbers-zh, reverse, got \"poems\"");
+  EXPECT_ERROR(generate("poems", 1, 1),
+               "there is no task \"poems\"; expected one of dates, numbers, numbers-zh, reverse");
 }
 
 }  // namespace

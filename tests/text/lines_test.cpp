@@ -37,9 +37,9 @@ TEST(Lines, ErrorsNameFileAndLine) {
   EXPECT_ERROR(read_lines(folder.file("none")), folder.file("none") + ": cannot open: No such file or directory");
   EXPECT_ERROR(read_lines(folder.path()), folder.path() + ": expected a file, got a directory");
   EXPECT_ERROR(read_lines(folder.file("latin", "ok\nok\nf\xFCr\n")),
-               place("latin", 3) + "expected UTF-8, got the byte 0xFC at byte 2");
+               place("latin", 3) + "not valid UTF-8: byte 0xFC at position 2");
   EXPECT_ERROR(read_lines(folder.file("nul", std::string("ok\na\0b\n", 7))),
-               place("nul", 2) + "expected text, got a NUL at byte 2");
+               place("nul", 2) + "expected text, got a NUL byte at position 2");
   EXPECT_ERROR(read_lines(folder.file("empty", "")), folder.file("empty") + ": expected text, got an empty file");
   EXPECT_ERROR(read_lines(folder.file("packed", gzip(""))), "packed: expected text, got an empty file");
   EXPECT_ERROR(read_lines(folder.file("blank", "\n")), "blank: expected text, got 1 empty line");
@@ -52,7 +52,7 @@ TEST(Lines, TruncatedGzipSaysWhereItBroke) {
   for (int i = 0; i < 2000; ++i) text += std::to_string(i * 7919) + "\n";
   const std::string whole = gzip(text);
   const std::string path = folder.file("cut.gz", whole.substr(0, whole.size() - 9));
-  EXPECT_ERROR(read_lines(path), path + ": expected a whole gzip file, got one that is cut off (in line ");
+  EXPECT_ERROR(read_lines(path), path + ": the gzip file is truncated (line ");
 }
 
 TEST(Lines, LongLinesAreRefused) {

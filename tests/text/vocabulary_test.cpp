@@ -64,6 +64,22 @@ TEST_P(EveryKind, GoesRound) {
   }
 }
 
+TEST_P(EveryKind, AnOverlongWordIsNoTrouble) {
+  const std::string word(900'000, 'w');
+  std::vector<std::string> lines = corpus();
+  lines.push_back("a " + word);
+  lines.push_back(std::string("NBSP") + [] {
+    std::string text;
+    for (int i = 0; i < 40'000; ++i) text += "x\u00A0";  // one word to SentencePiece
+    return text;
+  }());
+  VocabularyOptions with = options(GetParam(), 200);
+  with.normalisation = "nmt_nfkc";
+  const auto vocabulary = train_vocabulary(lines, with).vocabulary;
+  EXPECT_FALSE(vocabulary->encode(word).empty());
+  EXPECT_EQ(vocabulary->tokenise(word).size(), vocabulary->encode(word).size());
+}
+
 TEST_P(EveryKind, TokensPointIntoTheText) {
   const auto vocabulary = train(options(GetParam(), 200));
   for (const std::string line :
@@ -204,8 +220,8 @@ TEST(Vocabulary, SmallTextLowersTheSizeWithAWarning) {
   for (const char* kind : {"unigram", "bpe"}) {
     const TrainedVocabulary trained = train_vocabulary(corpus(), options(kind, 8000));
     EXPECT_LT(trained.vocabulary->size(), 8000);
-    EXPECT_EQ(trained.warning, fmt::format("vocabulary: the text is too small for 8000 {} pieces; made {}", kind,
-                                           trained.vocabulary->size()));
+    EXPECT_EQ(trained.warning,
+              fmt::format("the text is too small for 8000 {} tokens; trained {}", kind, trained.vocabulary->size()));
     EXPECT_EQ(train_vocabulary(corpus(), options(kind, 150)).warning, "");
     EXPECT_EQ(train_vocabulary(corpus(), options(kind, 150)).vocabulary->size(), 150);
     EXPECT_ERROR(train_vocabulary(corpus(), options(kind, 20)), "vocabulary: expected a size of at least ");
@@ -333,7 +349,7 @@ TEST(Vocabulary, FilesOfModelsAreChecked) {
     folder.file("source.spm", bytes);
     return load_vocabulary(folder.path(), "source");
   };
-  EXPECT_ERROR(load("not a model"), path + ": expected a SentencePiece model, got something else");
+  EXPECT_ERROR(load("not a model"), path + ": not a SentencePiece model");
   EXPECT_ERROR(load(""), path + ": expected");
   for (size_t kept = 1; kept < whole.size(); kept += 7) {
     try {

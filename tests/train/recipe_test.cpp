@@ -49,26 +49,32 @@ TEST(Recipe, MistakesAreNamedWithTheirPlace) {
     EXPECT_ERROR(read_recipe(path), "r.toml");
   };
   expect("[model]\nhiden = 5\n", {"r.toml:7", "model.hiden", "model.hidden"});
-  expect("[model]\nhidden = \"big\"\n", {"r.toml:7", "model.hidden: expected a whole number", "\"big\""});
+  expect("[model]\nhidden = \"big\"\n", {"r.toml:7", "model.hidden: expected an integer", "\"big\""});
   expect("[model]\nhidden = 0\n", {"at least 1"});
   expect("[model]\ndropout = 1.0\n", {"below 1"});
   expect("[model]\narchitecture = \"bahdanaw\"\n",
          {"rnn-seq2seq, bahdanau, luong, transformer", "did you mean bahdanau"});
   expect("[model.attention]\nscore = \"dott\"\n", {"did you mean dot"});
-  expect("[model]\nhidden = 2020-01-01\n", {"expected a value, got a date"});
-  expect("[data]\n", {"expected TOML"});
-  expect("x = \n", {"r.toml:6", "expected TOML"});
+  expect("[model]\nhidden = 2020-01-01\n", {"got a date or a time"});
+  expect("[data]\n", {"not valid TOML"});
+  expect("x = \n", {"r.toml:6", "not valid TOML"});
   expect("schedule = \"cosine\"\nsteps = 0\n[batch]\ntokens = 0\n", {"batch.tokens or batch.sentences"});
   EXPECT_ERROR(read_recipe(folder.file("none.toml")), "cannot open");
   EXPECT_ERROR(read_recipe(folder.file("r.toml", "folder = \"x\"\n")),
                "expected data.train (files) or data.generator, got neither");
-  EXPECT_ERROR(read_recipe(folder.file("r.toml", "[data]\ngenerator = \"dates\"\n")), "expected a reason to stop");
+  EXPECT_ERROR(read_recipe(folder.file("r.toml", "[data]\ngenerator = \"dates\"\n")), "expected a stopping criterion");
   const std::string good = folder.file("good.toml", kSmallest);
   const auto set = [&](const std::string& change) { return read_recipe(good, std::vector<std::string>{change}); };
-  EXPECT_ERROR(set("model.hidden"), "expected key=value");
+  EXPECT_ERROR(set("model.hidden"), "expected KEY=VALUE");
   EXPECT_ERROR(set("model.hidden=x"), "--set model.hidden=x: ");
   EXPECT_ERROR(set("modell.hidden=3"), "model.hidden");
-  EXPECT_ERROR(set("data.train=a,b,c"), "expected one TSV file or two files, got 3");
+  EXPECT_ERROR(set("training.lr=3"), "did you mean training.learning_rate?");
+  EXPECT_ERROR(set("lr=3"), "did you mean training.learning_rate?");
+  EXPECT_ERROR(set("training.batch_size=3"), "did you mean batch.sentences?");
+  EXPECT_ERROR(set("training.optimizer=adam"), "did you mean training.optimiser?");
+  EXPECT_ERROR(set("heads=3"), "did you mean model.attention.heads?");
+  EXPECT_ERROR(set("validation.search.temperature=2"), "validation.search.temperature");
+  EXPECT_ERROR(set("data.train=a,b,c"), "expected one TSV file or two text files, got 3 files");
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST_P(Resume, IsBitIdentical) {
   }
   Silent listener;
   train(recipe(halves.path()), Start::kResume, &listener);
-  EXPECT_NE(listener.messages.find("resuming after step 13"), std::string::npos);
+  EXPECT_NE(listener.messages.find("resuming from step 13"), std::string::npos);
   const auto expected = checkpoint_of(whole.path()), got = checkpoint_of(halves.path());
   ASSERT_EQ(got.size(), expected.size());
   for (size_t i = 0; i + 1 < got.size(); ++i) EXPECT_EQ(got[i], expected[i]);
@@ -72,7 +72,7 @@ TEST(Trainer, TheFolderHoldsARunAndAModel) {
   const Recipe recipe = small_recipe(folder.file("run"));
   const TrainingResult result = train(recipe, Start::kNew);
   EXPECT_EQ(result.steps, 12);
-  EXPECT_EQ(result.why, "12 steps are done");
+  EXPECT_EQ(result.why, "reached 12 steps");
   for (const char* name : {"config.json", "model.safetensors", "source.vocab", "target.vocab", "recipe.toml",
                            "metrics.jsonl", "checkpoint.safetensors"}) {
     EXPECT_TRUE(std::filesystem::exists(recipe.folder + "/" + name)) << name;
@@ -89,8 +89,55 @@ TEST(Trainer, ARunIsNeverOverwrittenUnasked) {
   train(recipe, Start::kNew);
   EXPECT_ERROR(train(recipe, Start::kNew), "there is a training run already");
   recipe.model.hidden = 32;
-  EXPECT_ERROR(train(recipe, Start::kResume), "model.hidden: 24 then, 32 now");
+  EXPECT_ERROR(train(recipe, Start::kResume), "model.hidden was 24 and is now 32");
   EXPECT_EQ(train(recipe, Start::kOverwrite).steps, 12);
+}
+
+using Changes = std::vector<std::string>;
+
+// While it lives, the working directory is another.
+class InFolder {
+ public:
+  explicit InFolder(const std::string& folder) : before_(std::filesystem::current_path()) {
+    std::filesystem::create_directories(folder);
+    std::filesystem::current_path(folder);
+  }
+  ~InFolder() { std::filesystem::current_path(before_); }
+  InFolder(const InFolder&) = delete;
+  InFolder& operator=(const InFolder&) = delete;
+
+ private:
+  std::filesystem::path before_;
+};
+
+TEST(Trainer, ARunIsResumedFromAnywhere) {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 100; ++i) lines += "a b c\n";
+  folder.file("text", lines);
+  for (const std::string& named : {std::string("runs/x"), folder.file("absolute"), std::string("../outside")}) {
+    std::filesystem::path run;
+    {
+      const InFolder home(folder.file("home"));
+      std::filesystem::copy_file(folder.file("text"), "text", std::filesystem::copy_options::overwrite_existing);
+      Recipe recipe = small_recipe(named);
+      recipe.data.generator = "";
+      recipe.data.train = {"text", "text"};
+      recipe.training.steps = 2;
+      train(recipe, Start::kNew);
+      run = std::filesystem::canonical(named);
+    }
+    const InFolder elsewhere(folder.file("elsewhere"));
+    for (const std::string& path : {run.string(), std::filesystem::relative(run).string()}) {
+      Silent listener;
+      const Changes more = {fmt::format("training.steps={}", read_recipe(path + "/recipe.toml").training.steps + 1)};
+      train(read_recipe(path + "/recipe.toml", more), Start::kResume, &listener);
+      EXPECT_NE(listener.messages.find("resuming"), std::string::npos) << listener.messages;
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(".")) << named;
+    // A recipe of a run may serve another run, too.
+    EXPECT_EQ(read_recipe(run.string() + "/recipe.toml", Changes{"folder=other"}).folder, "other");
+  }
 }
 
 TEST(Trainer, AnInterruptFinishesTheStepAndSaves) {
@@ -182,8 +229,34 @@ TEST(Trainer, BadTextIsRefusedByFileAndLine) {
   EXPECT_ERROR(with("x\n" + std::string(1'100'000, 'y') + "\n", "x\ny\n"), "/a:2");
   EXPECT_ERROR(with("x\ny\n", "x\ny\n"), "at least 10 pairs");
   recipe.data.train = {folder.file("none"), folder.file("b")};
-  EXPECT_ERROR(train(recipe, Start::kNew), "there is no such file");
+  EXPECT_ERROR(train(recipe, Start::kNew), "no such file");
   EXPECT_FALSE(std::filesystem::exists(recipe.folder));
+}
+
+// A base64 blob, longer than the 65,535 characters at which SentencePiece would abort the process.
+TEST(Trainer, AnOverlongWordIsSkippedAndNamed) {
+  const TemporaryFolder folder;
+  std::string source, target;
+  for (int i = 1; i <= 200; ++i) {
+    const bool blob = i == 97 || i == 100;  // line 100 is held out for validation
+    source += (blob ? "see " + std::string(66'000, static_cast<char>('a' + i % 26)) : "a b c d e") + "\n";
+    target += "e d c b a\n";
+  }
+  for (const char* kind : {"bpe", "unigram"}) {
+    Recipe recipe = small_recipe(folder.file(kind));
+    recipe.data.generator = "";
+    recipe.data.train = {folder.file("a", source), folder.file("b", target)};
+    recipe.source_vocabulary.kind = kind;
+    recipe.source_vocabulary.size = 40;
+    recipe.training.steps = 1;
+    Silent listener;
+    train(recipe, Start::kNew, &listener);
+    for (const char* expected : {"a:97: skipped: a word of 66,000 characters", "a:100: skipped",
+                                 "skipped: 1 with a word of more than 3,000 characters"}) {
+      EXPECT_NE(listener.messages.find(expected), std::string::npos) << expected << "\n" << listener.messages;
+    }
+    EXPECT_NE(listener.messages.find("valid: kept 19 of 19 pairs"), std::string::npos) << listener.messages;
+  }
 }
 
 TEST(Trainer, WithoutValidationTextSomeIsHeldOut) {
@@ -195,7 +268,7 @@ TEST(Trainer, WithoutValidationTextSomeIsHeldOut) {
   recipe.data.train = {folder.file("a", lines), folder.file("b", lines)};
   Silent listener;
   train(recipe, Start::kNew, &listener);
-  EXPECT_NE(listener.messages.find("10 pairs of data.train are held out"), std::string::npos) << listener.messages;
+  EXPECT_NE(listener.messages.find("10 pairs of data.train held out"), std::string::npos) << listener.messages;
 }
 
 // Attention is drawn to alignments that say the opposite of what the task would teach.

@@ -99,7 +99,7 @@ TEST(Curves, AxesFitAllRuns) {
   const auto panels = curve_panels(runs);
   ASSERT_EQ(panels.size(), 3U);
   EXPECT_EQ(panels[0].title, "loss");
-  EXPECT_EQ(panels[1].title, "bleu of the validation");
+  EXPECT_EQ(panels[1].title, "validation bleu");
   EXPECT_EQ(panels[2].title, "learning rate");
   EXPECT_EQ(panels[0].low, 0.5);
   EXPECT_EQ(panels[0].high, 4.5);
@@ -194,7 +194,7 @@ TEST(Curves, SvgIsXmlWithTextAndBothColourSchemes) {
   EXPECT_NE(svg.find("prefers-color-scheme: dark"), std::string::npos);
   EXPECT_EQ(svg.find("href"), std::string::npos);
   EXPECT_EQ(svg.find("url("), std::string::npos);
-  EXPECT_NE(svg.find(">bleu of the validation</text>"), std::string::npos);
+  EXPECT_NE(svg.find(">validation bleu</text>"), std::string::npos);
 }
 
 // Where the names of the legend stand: "x=... y=..." of each.

@@ -58,6 +58,7 @@ TEST(RecordArrays, NpzOfManyIsAZipFile) {
   NpzWriter npz([&](const std::string& bytes) { file << bytes; });
   constexpr int64_t kRecords = 11'000;  // of six arrays each
   for (int64_t line = 1; line <= kRecords; ++line) npz.add(some_record(line));
+  EXPECT_ERROR(npz.add(some_record(7)), "expected one record for line 7");
   npz.finish();
   file.close();
   const std::string check = folder.file("check.py", R"(

@@ -28,7 +28,7 @@ AttentionRecord some_record() {
   cross.rows = 2, cross.columns = 3, cross.window = 1;
   cross.weights = {0.1f, 0.9f, absent, absent, 1.0f / 3, 2.0f / 3};
   cross.centers = {0.25f, 1.75f};
-  cross.best = {"mean", 1, 0};
+  cross.best = {"one", 1, 1};
   cross.scores = {1, 2, absent, absent, 0, -1.5f};
   cross.reduction = "cross attention, layer 2";
   r.attentions = {cross};
@@ -46,7 +46,10 @@ TEST(RecordFile, IsReadBack) {
   EXPECT_EQ(back.attentions[0].weights[4], 1.0f / 3);  // to the bit
   EXPECT_EQ(back.attentions[0].centers, r.attentions[0].centers);
   EXPECT_EQ(back.attentions[0].scores[5], -1.5f);
-  EXPECT_EQ(back.attentions[0].best.heads, "mean");
+  EXPECT_EQ(back.attentions[0].best.heads, "one");
+  AttentionRecord mean = r;
+  mean.attentions[0].best = {"mean", 0, 0};
+  EXPECT_EQ(record_from_json(to_json(mean), "here").attentions[0].best.heads, "mean");
   EXPECT_EQ(back.target[0].text, "爱");
   EXPECT_TRUE(back.target[1].mark);
   EXPECT_EQ(back.steps[0].alternatives[1].text, "ai");

@@ -136,7 +136,7 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
     rows,
     columns,
     mirror,
-    margin: x0 - 4,
+    margin: x0 - 6,
     paint,
     paintMargin,
     light,

@@ -1,0 +1,280 @@
+// Settings that have no effect are reported, and settings that have one are not: every key of a recipe is looked at.
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/threads.h"
+#include "models/model.h"
+#include "support.h"
+#include "temporary_folder.h"
+#include "train/objective.h"
+#include "train/recipe.h"
+
+namespace fovea {
+namespace {
+
+using Changes = std::vector<std::string>;
+
+// The settings of a recipe other than model.*, which the second test covers: changes under which a key has no effect,
+// and changes under which it has one. Keys without the former always have one.
+struct Row {
+  std::string key;
+  Changes unused_with, used_with;
+};
+
+const Changes kFiles = {"data.generator=", "data.train=a,b"}, kBleu = {"validation.metric=bleu"},
+              kWords = {"source_vocabulary.kind=word", "target_vocabulary.kind=word"},
+              kSubwords = {"source_vocabulary.kind=bpe", "target_vocabulary.kind=bpe"},
+              kShared = {"data.shared_vocabulary=true"}, kLoss = {"validation.metric=loss"},
+              kHard = {"model.attention.selection=hard"};
+const Changes kNone = {"seed=1"};  // changes nothing
+
+std::vector<Row> rows() {
+  std::vector<Row> rows;
+  for (const char* key : {"folder",
+                          "seed",
+                          "device",
+                          "threads",
+                          "report_every",
+                          "data.train",
+                          "data.valid",
+                          "data.generator",
+                          "data.shared_vocabulary",
+                          "data.alignment",
+                          "data.max_source",
+                          "data.max_target",
+                          "data.max_ratio",
+                          "data.drop_duplicates",
+                          "source_vocabulary.kind",
+                          "source_vocabulary.size",
+                          "batch.tokens",
+                          "batch.sentences",
+                          "batch.multiple",
+                          "batch.reverse_source",
+                          "training.optimiser",
+                          "training.learning_rate",
+                          "training.schedule",
+                          "training.warmup",
+                          "training.clip_norm",
+                          "training.weight_decay",
+                          "training.label_smoothing",
+                          "training.accumulation",
+                          "training.memory",
+                          "training.ema",
+                          "training.precision",
+                          "training.epochs",
+                          "training.steps",
+                          "training.minutes",
+                          "training.checkpoint_minutes",
+                          "training.guided_alignment",
+                          "validation.every",
+                          "validation.metric",
+                          "validation.patience",
+                          "validation.goal"}) {
+    rows.push_back({key, {}, {}});
+  }
+  const auto add = [&](const Changes& unused, const Changes& used, const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) rows.push_back({key, unused, used});
+  };
+  add(kFiles, kNone, {"data.generated", "data.generated_valid"});
+  add(kNone, kFiles, {"data.held_out"});
+  add(kWords, kSubwords,
+      {"data.sampling", "source_vocabulary.coverage", "source_vocabulary.byte_fallback",
+       "source_vocabulary.normalisation", "target_vocabulary.coverage", "target_vocabulary.byte_fallback",
+       "target_vocabulary.normalisation"});
+  add(kSubwords, kWords, {"source_vocabulary.min_count", "target_vocabulary.min_count"});
+  add(kShared, kNone, {"target_vocabulary.kind", "target_vocabulary.size"});
+  add(kNone, {"training.schedule=cosine"}, {"training.final_rate"});
+  add(kNone, {"training.schedule=plateau"}, {"training.plateau_factor", "training.plateau_patience"});
+  add(kNone, {"training.optimiser=sgd"}, {"training.momentum"});
+  add({"training.optimiser=sgd"}, kNone, {"training.beta1", "training.beta2", "training.epsilon"});
+  add(kNone, {"model.attention.coverage=true"}, {"training.coverage_loss"});
+  add(kNone, kHard, {"training.baseline_decay"});
+  add(kLoss, kBleu,
+      {"validation.sentences", "validation.tokenizer", "validation.search.beam", "validation.search.no_repeat_ngram",
+       "validation.search.min_length", "validation.search.max_length", "validation.search.max_ratio",
+       "validation.search.sample"});
+  add(kBleu, {"validation.metric=bleu", "validation.search.beam=4"},
+      {"validation.search.length_penalty", "validation.search.coverage_penalty"});
+  add(kBleu, {"validation.metric=bleu", "validation.search.sample=true"},
+      {"validation.search.temperature", "validation.search.top_k", "validation.search.top_p",
+       "validation.search.seed"});
+  add({"validation.metric=bleu", "validation.search.beam=4"}, {}, {"validation.search.nbest"});
+  return rows;
+}
+
+bool reports(const std::string& path, Changes changes, const std::string& key, const std::string& value) {
+  std::vector<std::string> warnings;
+  changes.push_back(key + "=" + value);
+  read_recipe(path, changes, &warnings);
+  const std::string says = fmt::format("--set {}={}: {} has no effect: ", key, value, key);
+  return std::any_of(warnings.begin(), warnings.end(), [&](const std::string& w) { return w.starts_with(says); });
+}
+
+TEST(Settings, EveryKeyOfARecipeIsAccountedFor) {
+  const TemporaryFolder folder;
+  const std::string path =
+      folder.file("r.toml", "folder = \"x\"\n[data]\ngenerator = \"dates\"\n[training]\nepochs = 1\n");
+  Recipe recipe;
+  std::map<std::string, std::string> values;  // the defaults: named ones are reported, too
+  const Fields all = fields_of(recipe);
+  for (const Field& field : all.list()) {
+    std::string text = field.text();
+    std::erase(text, '"');
+    if (!field.key().starts_with("model.")) values[field.key()] = text;
+  }
+  std::set<std::string> seen;
+  for (const Row& row : rows()) {
+    ASSERT_TRUE(values.contains(row.key)) << row.key;
+    EXPECT_TRUE(seen.insert(row.key).second) << row.key << " is listed twice";
+    const std::string& value = values[row.key];
+    if (!row.unused_with.empty()) {
+      EXPECT_TRUE(reports(path, row.unused_with, row.key, value)) << row.key;
+    }
+    if (!row.used_with.empty()) {
+      EXPECT_FALSE(reports(path, row.used_with, row.key, value)) << row.key;
+    }
+  }
+  for (const auto& [key, value] : values) EXPECT_TRUE(seen.contains(key)) << key << " is missing from rows()";
+}
+
+TEST(Settings, ShippedRecipesHaveNoneWithoutEffect) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(FOVEA_RECIPES)) {
+    std::vector<std::string> warnings;
+    read_recipe(entry.path(), {}, &warnings);
+    for (const std::string& warning : warnings) ADD_FAILURE() << warning;
+    ++count;
+  }
+  EXPECT_GE(count, 13);
+}
+
+TEST(Settings, ACompleteRecipeChoseOnlyWhatIsNotADefault) {
+  const TemporaryFolder folder;
+  Recipe recipe;
+  recipe.data.generator = "dates";
+  recipe.training.epochs = 1;
+  recipe.model.positions = "learned";
+  std::vector<std::string> warnings;
+  const std::string path = folder.file("r.toml", recipe_text(recipe, false));
+  read_recipe(path, {}, &warnings);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0], path + ": model.positions has no effect: it needs model.architecture = transformer");
+}
+
+// ---- the model's settings: changing one changes a training step, or it is reported
+
+struct Fingerprint {
+  int64_t parameters = 0;
+  std::vector<float> numbers;  // the loss, and gradients
+  friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
+};
+
+Fingerprint train_step(const ModelConfig& config) {
+  Parameters parameters(Device::cpu());
+  const auto model = make_model(parameters, config, {.source_words = 12, .target_words = 12});
+  parameters.allocate(1);
+  ParallelCorpus corpus;
+  for (int32_t i = 0; i < 3; ++i) {
+    corpus.source.append(std::vector<int32_t>{4, 5 + i, 6, 7, 8, 9, 10, 11, 4, 5});
+    corpus.target.append(std::vector<int32_t>{5, 4 + i, 7, 6, 9, 8, 11});
+    corpus.lines.push_back(i);
+  }
+  Tape tape(Device::cpu(), 1);
+  const Recording recording(tape);
+  const std::vector<int64_t> all = {0, 1, 2};
+  const Batch batch = make_batch(corpus, all, {}, Device::cpu());
+  Objective objective({}, config.attention);
+  const Objective::Loss loss =
+      objective(model->force({batch.source, batch.source_lengths}, batch.target_in), batch, {});
+  tape.backward(loss.total);
+  Fingerprint made{parameters.count(), to_host<float>(parameters.grads())};
+  made.numbers.push_back(to_host<float>(loss.total.value())[0]);
+  return made;
+}
+
+ModelConfig model_with(const Changes& changes) {
+  ModelConfig config;
+  config.embedding = config.hidden = config.feed_forward = 8;
+  config.longest = config.attention.longest = config.self_attention.longest = 20;
+  config.self_attention.heads = 2;
+  Fields fields = fields_of(config);
+  for (const std::string& change : changes) {
+    const size_t equals = change.find('=');
+    fields.find(change.substr(0, equals)).set_text(change.substr(equals + 1));
+  }
+  return config;
+}
+
+// Other values that a setting may have.
+std::vector<std::string> others(const Field& field) {
+  const Field::Value value = field.value();
+  if (const auto* on = std::get_if<bool>(&value)) return {*on ? "false" : "true"};
+  if (const auto* whole = std::get_if<int64_t>(&value)) {
+    return {field.name() == "window" ? "1" : std::to_string(3 * std::max<int64_t>(*whole, 4))};
+  }
+  if (const auto* real = std::get_if<double>(&value)) return {fmt::format("{}", *real + 0.3)};
+  std::string type = field.type();  // "one of a, b, c"
+  type.erase(0, std::string("one of ").size());
+  std::vector<std::string> found;
+  for (size_t begin = 0; begin < type.size();) {
+    const size_t end = std::min(type.find(", ", begin), type.size());
+    const std::string choice = type.substr(begin, end - begin);
+    if (choice != std::get<std::string>(value)) found.push_back(choice);
+    begin = end + 2;
+  }
+  return found;
+}
+
+class ModelSettings : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Architectures, ModelSettings,
+                         ::testing::Values("rnn-seq2seq", "bahdanau", "luong", "transformer"));
+
+TEST_P(ModelSettings, HaveAnEffectOrAreReported) {
+  const std::vector<Changes> contexts = {
+      {},
+      {"encoder_layers=2", "decoder_layers=2"},
+      {"positions=learned"},
+      {"attention.scope=local-m", "self_attention.scope=local-p"},
+      {"attention.scope=local-p", "attention.score=general", "self_attention.relative=shaw"},
+      {"attention.relative=shaw", "attention.score=general", "self_attention.score=location"},
+      {"attention.score=location", "self_attention.score=additive"},
+      {"attention.selection=hard", "attention.score=general", "self_attention.heads=1"},
+      {"attention.selection=hard", "attention.estimator=straight-through", "self_attention.selection=hard"},
+      {"attention.heads=2", "attention.score=dot", "self_attention.selection=hard",
+       "self_attention.estimator=straight-through"},
+  };
+  set_thread_count(1);
+  int64_t checked = 0;
+  for (Changes context : contexts) {
+    context.push_back(std::string("architecture=") + GetParam());
+    ModelConfig base = model_with(context);
+    const Fingerprint before = train_step(base);
+    const Fields fields = fields_of(base);
+    for (const Field& field : fields.list()) {
+      if (field.key() == "architecture") continue;
+      bool changed = false;
+      int64_t tried = 0;
+      for (const std::string& other : others(field)) {
+        Changes changes = context;
+        changes.push_back(field.key() + "=" + other);
+        try {
+          changed = changed || train_step(model_with(changes)) != before;
+          ++tried;
+        } catch (const Error&) {  // a combination that is refused is no silence
+        }
+      }
+      if (tried == 0) continue;
+      ++checked;
+      EXPECT_EQ(field.why_unused().empty(), changed)
+          << fmt::format("{}: {}", fmt::join(context, " "), field.key()) << ": " << field.why_unused();
+    }
+  }
+  EXPECT_GT(checked, 300);
+}
+
+}  // namespace
+}  // namespace fovea
