@@ -21,6 +21,7 @@ std::string position(std::string_view text, size_t byte) {
 // first syntax error, and the parser stops there, so no parsed value exceeds the limits.
 void check_limits(std::string_view text, std::string_view what, const JsonLimits& limits) {
   std::vector<int64_t> colons;  // of every open bracket
+  int64_t commas = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -47,6 +48,11 @@ void check_limits(std::string_view text, std::string_view what, const JsonLimits
         if (!colons.empty() && ++colons.back() > limits.members) {
           fail("{}: expected JSON objects of at most {} members, got more at {}", what, limits.members,
                position(text, i));
+        }
+        break;
+      case ',':
+        if (++commas >= limits.values) {
+          fail("{}: expected JSON of at most {} values, got more at {}", what, limits.values, position(text, i));
         }
         break;
       default: break;

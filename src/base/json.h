@@ -16,6 +16,8 @@ struct JsonLimits {
   int64_t depth = 64;
   // Json looks members up one by one, so parsing an object takes time quadratic in its members.
   int64_t members = 10'000;
+  // A value takes 16 bytes, of which the shortest text is two.
+  int64_t values = 30'000'000;
 };
 
 // Throws an Error that starts with `what` (a file, a line or "request body") for text that is not JSON in UTF-8, for

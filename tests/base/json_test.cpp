@@ -49,6 +49,15 @@ TEST(Json, MembersAreBounded) {
   EXPECT_NE(error_of(text).find("at most 10000 members"), std::string::npos);
 }
 
+TEST(Json, ValuesAreBounded) {
+  EXPECT_EQ(error_of("[0,1,2]", {.values = 3}), "");
+  EXPECT_EQ(error_of("[0,1,2]", {.values = 2}),
+            "config.json: expected JSON of at most 2 values, got more at line 1, column 5");
+  std::string text = "[0";
+  for (int i = 0; i < 30'000'000; ++i) text += ",0";
+  EXPECT_NE(error_of(text + "]").find("at most 30000000 values"), std::string::npos);
+}
+
 TEST(Json, NumbersThatOverflowAreErrors) {
   EXPECT_EQ(error_of(R"({"beam":1e400})"),
             "config.json: expected numbers between -1.8e308 and 1.8e308, got one outside");

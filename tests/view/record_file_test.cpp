@@ -6,8 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "base/base64.h"
+#include "base/error.h"
 #include "support.h"
 #include "temporary_folder.h"
 
@@ -159,7 +161,7 @@ TEST(RecordFile, RefusesHostileRecords) {
   refused(
       plain, [](json& j) { j["attentions"][0]["window"] = 1e30; }, "window");
   refused(
-      plain, [](json& j) { j["attentions"][0]["best_head"]["head"] = 7; }, "from 1 to 1, got 7");
+      plain, [](json& j) { j["attentions"][0]["best_head"]["head"] = 7; }, "from 0 to 1, got 7");
   refused(
       plain, [](json& j) { j["attentions"][0]["centers"][0][0][1] = nullptr; }, "centers");
   refused(
@@ -177,6 +179,42 @@ TEST(RecordFile, RefusesHostileRecords) {
   refused(compact, packed(""), "damaged data");
   refused(
       compact, [](json& j) { j["attentions"][2]["packed"] = j["attentions"][0]["packed"]; }, "got 15");
+}
+
+// Puts another value in a random place.
+void damage(nlohmann::json& json, std::minstd_rand& random) {
+  using nlohmann::json;
+  static const json odd =
+      json::parse(R"([null, true, -1, 0, 1.5, 1e308, 18446744073709551615, "", "x", [], {}, [[]]])");
+  if (!json.is_structured() || json.empty() || random() % 8 == 0) {
+    json = odd[random() % odd.size()];
+    return;
+  }
+  auto at = std::next(json.begin(), static_cast<std::ptrdiff_t>(random() % json.size()));
+  if (random() % 10 == 0) {
+    json.erase(at);
+  } else {
+    damage(*at, random);
+  }
+}
+
+TEST(RecordFile, DamagedRecordsAreReadOrRefused) {
+  const std::string good[] = {to_json(some_record()), to_json(candidate(1, {"c", "d"})),
+                              to_compact_json(candidate(1, {"c", "d"}))};
+  int read = 0;
+  for (unsigned seed = 1; seed < 6000; ++seed) {
+    std::minstd_rand random(seed);
+    auto json = nlohmann::json::parse(good[seed % 3]);
+    damage(json, random);
+    try {
+      const AttentionRecord record = record_from_json(json.dump(), "f:1");
+      EXPECT_EQ(record_from_json(to_json(record), "f:2").target.size(), record.target.size());
+      ++read;
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).substr(0, 5), "f:1: ") << json.dump();
+    }
+  }
+  EXPECT_GT(read, 100);
 }
 
 TEST(RecordFile, RefusesWhatIsNoRecord) {

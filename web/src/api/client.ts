@@ -40,7 +40,7 @@ async function send(path: string, body: unknown, signal?: AbortSignal): Promise<
     response = await fetch(path, init)
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new ApiError('unreachable', 'The server does not answer.')
+    throw new ApiError('unreachable', 'The server is not responding.')
   }
   if (!response.ok) throw await errorOf(response)
   return response
@@ -90,5 +90,5 @@ export async function stream(text: string, options: Options, on: StreamHandlers,
       throw new ApiError(error.code, error.message)
     }
   }
-  throw new ApiError('unreachable', 'The answer broke off.')
+  throw new ApiError('unreachable', 'The connection closed before the answer was complete.')
 }

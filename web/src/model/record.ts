@@ -132,7 +132,7 @@ function sizeOf(from: WireAttention, source: Sentence, target: Sentence): Size {
   expect(['cross', 'encoder-self', 'decoder-self'].includes(from.kind), `an attention of kind cross, encoder-self or decoder-self, got ${brief(from.kind)}`)
   const rows = from.kind === 'encoder-self' ? s : t
   const columns = from.kind === 'decoder-self' ? t : s
-  const [layers, heads] = from.packed !== undefined ? (from.shape ?? []) : [from.weights?.length, from.weights?.[0]?.length]
+  const [layers, heads] = from.packed !== undefined ? (isList(from.shape) ? from.shape : []) : [from.weights?.length, from.weights?.[0]?.length]
   expect(isCount(layers, 1, 10_000) && isCount(heads, 1, 10_000), `${from.kind} to have layers and heads, got ${brief(layers)} and ${brief(heads)}`)
   return { layers, heads, rows, columns }
 }
@@ -206,7 +206,7 @@ function attentionsOf(wire: WireRecord, source: Sentence, target: Sentence, shar
     const size = sizeOf(from, source, target)
     const other = shared?.attentions.find((a) => a.kind === from.kind)
     const rows = !shared ? 0 : from.kind === 'encoder-self' ? size.rows : wire.shares!.rows
-    const fits = rows === 0 || (other && rows <= Math.min(size.rows, other.rows) && other.layers === size.layers && other.heads === size.heads)
+    const fits = rows === 0 || (other && isCount(rows, 1, Math.min(size.rows, other.rows)) && other.layers === size.layers && other.heads === size.heads)
     expect(Boolean(fits), `${from.kind} to share rows that the other candidate has`)
     return { from, size, shared: other, rows }
   })

@@ -114,9 +114,9 @@ function Search() {
   const draw = (change: Partial<State>): void => set({ ...change, rank: 1, row: -1 })
   return (
     <div class="fields search">
-      <Menu label={t('choose')} value={sample.value ? 'draw' : 'search'} options={[['search', t('choose.search')], ['draw', t('choose.draw')]] as const} onPick={pickWay} />
+      <Menu label={t('choose')} value={sample.value ? 'draw' : 'search'} options={[['search', t('choose.search')], ['draw', t('choose.draw')]] as const} onPick={pickWay} help={t('choose.help')} />
       {!sample.value && (
-        <Menu label={t('beam')} value={beam.value} options={numbers(kBeams)} onPick={(n) => set({ beam: n, nbest: Math.min(nbest.peek(), n), rank: 1 })} />
+        <Menu label={t('beam')} value={beam.value} options={kBeams.map((n) => [n, n === 1 ? t('beam.greedy') : String(n)] as const)} onPick={(n) => set({ beam: n, nbest: Math.min(nbest.peek(), n), rank: 1 })} />
       )}
       <Menu
         label={t('nbest')}
@@ -124,6 +124,7 @@ function Search() {
         options={numbers(kBeams.filter((n) => n <= most))}
         onPick={(n) => set({ nbest: n, rank: 1 })}
         disabled={most === 1}
+        help={t('nbest.help')}
       />
       {sample.value && (
         <>

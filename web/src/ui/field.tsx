@@ -5,15 +5,16 @@ interface Props<T extends string | number> {
   options: readonly (readonly [T, string])[]
   onPick: (value: T) => void
   disabled?: boolean
+  help?: string | undefined // shown while the pointer rests on it
 }
 
-export function Menu<T extends string | number>({ label, value, options, onPick, disabled }: Props<T>) {
+export function Menu<T extends string | number>({ label, value, options, onPick, disabled, help }: Props<T>) {
   const pick = (event: Event): void => {
     const at = (event.target as HTMLSelectElement).selectedIndex
     onPick(options[at]![0])
   }
   return (
-    <label class="field">
+    <label class="field" title={help}>
       <span>{label}</span>
       <select onChange={pick} disabled={disabled}>
         {options.map(([key, name]) => (

@@ -17,7 +17,7 @@ function pickModel(name: string): void {
 
 export function Header() {
   const info = modelInfo.value
-  const attention = info?.attentions.map((a) => `${a.kind} ${a.layers}×${a.heads}`).join(', ')
+  const attention = info?.attentions.map((a) => `${t(`kind.${a.kind}`).toLowerCase()} ${a.layers}×${a.heads}`).join(t('comma'))
   return (
     <header>
       <h1>
@@ -34,7 +34,7 @@ export function Header() {
         <OpenButton />
       </div>
       {info && (
-        <p class="faint about">
+        <p class="faint about" title={t('model.about.help')}>
           {t('model.about', { architecture: info.architecture, parameters: info.parameters.toLocaleString(language.value), attention: attention ?? '' })}
         </p>
       )}

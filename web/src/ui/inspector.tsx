@@ -85,7 +85,7 @@ export function Inspector() {
           <Alternatives row={row} />
         </>
       )}
-      <p class="entropies">
+      <p class="entropies" title={t('entropy.help')}>
         {t('entropy.look.long', { value: rowEntropy(g, row).toFixed(2) })}
         {choice !== null && <br />}
         {choice !== null && t('entropy.choice.long', { value: choice.toFixed(2) })}

@@ -33,7 +33,7 @@ export function Lens() {
         {r.attentions.length > 1 && (
           <Menu label={t('attention')} value={kind.value} options={r.attentions.map((x) => [x.kind, t(`kind.${x.kind}`)] as const)} onPick={pickKind} />
         )}
-        {several && <Menu label={t('how')} value={how} options={hows.map((h) => [h, t(`how.${h}`)] as const)} onPick={pickHow} />}
+        {several && <Menu label={t('how')} value={how} options={hows.map((h) => [h, t(`how.${h}`)] as const)} onPick={pickHow} help={t('how.help')} />}
         {several && how !== 'best' && !(how === 'rollout' && kind.value !== 'cross') && a.layers > 1 && (
           <Menu
             label={t('layer')}
@@ -48,6 +48,7 @@ export function Lens() {
           value={state.words.value ? 'words' : 'pieces'}
           options={(['pieces', 'words'] as const).map((u) => [u, t(`units.${u}`)] as const)}
           onPick={(u) => set({ words: u === 'words', row: -1 })}
+          help={t('units.help')}
         />
         <Menu label={t('scale')} value={state.scale.value} options={(['linear', 'sqrt', 'log'] as Scale[]).map((s) => [s, t(`scale.${s}`)] as const)} onPick={(scale) => set({ scale })} />
         <Menu label={t('palette')} value={state.palette.value} options={(['blues', 'greys'] as Palette[]).map((p) => [p, p] as const)} onPick={(palette) => set({ palette })} />

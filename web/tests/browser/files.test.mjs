@@ -82,7 +82,7 @@ test('a record that was saved is opened, by choosing and by dropping it', { skip
   await drop('one.json', saved)
   await fresh.waitForFunction(() => document.querySelector('.status').textContent.includes('from one.json'))
   assert.equal(await fresh.locator('[role=alert]').count(), 0)
-  await fresh.getByRole('button', { name: 'Back to the model' }).click()
+  await fresh.getByRole('button', { name: 'Close the file' }).click()
   await settled(fresh)
   assert.doesNotMatch(await fresh.locator('.status').textContent(), /one\.json/)
 })

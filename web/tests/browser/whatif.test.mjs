@@ -1,4 +1,4 @@
-// Asking otherwise: words that are drawn, forced or replaced, heads that are off, rows that are set, two models.
+// What-if questions: sampling, forced and replaced tokens, ablated heads, edited rows, two models.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isMock, kHeads, kOther, settled, tokens, visit, why } from './browser.mjs'
@@ -15,7 +15,7 @@ test('another word is forced by pressing it', { skip: why }, async () => {
   await page.waitForSelector('.whatif .answers')
   assert.ok((await page.locator('.whatif').textContent()).includes(word))
   assert.ok((await page.locator('.whatif .word.new').count()) > 0)
-  await page.getByRole('button', { name: 'See the difference' }).click()
+  await page.getByRole('button', { name: 'Compare', exact: true }).click()
   await page.waitForSelector('#panel .two')
   await page.getByRole('button', { name: 'Undo all' }).click()
   await page.waitForFunction(() => !document.querySelector('.whatif'))
@@ -25,9 +25,9 @@ test('a head is switched off', { skip: why }, async () => {
   const page = await it.page(`model=${kHeads}&view=heads`)
   await settled(page)
   assert.ok((await page.locator('#panel .head canvas').count()) >= 4)
-  await page.getByRole('button', { name: /^off.*layer 2, head 2/ }).click()
+  await page.getByRole('button', { name: /^ablate.*layer 2, head 2/ }).click()
   await page.waitForSelector('.whatif .answers')
-  assert.match(await page.locator('.whatif').textContent(), /layer 2, head 2 were off/)
+  assert.match(await page.locator('.whatif').textContent(), /layer 2, head 2 were ablated/)
   assert.match(await page.locator('.whatif .written').nth(1).textContent(), /[−+]\d/)
   assert.match(decodeURIComponent(page.url()), /"off":true/)
 })
@@ -35,7 +35,7 @@ test('a head is switched off', { skip: why }, async () => {
 test('a row is set with the keyboard', { skip: why }, async () => {
   const page = await it.page('row=1')
   await settled(page)
-  await page.getByRole('button', { name: 'Set where this step looks' }).click()
+  await page.getByRole('button', { name: 'Edit the attention at this step' }).click()
   const bar = page.getByRole('slider').first()
   await bar.focus()
   await page.keyboard.press('End')
@@ -44,7 +44,7 @@ test('a row is set with the keyboard', { skip: why }, async () => {
   await page.keyboard.press('PageUp')
   assert.equal(await page.getByRole('slider').nth(1).getAttribute('aria-valuenow'), '20')
   assert.equal(await bar.getAttribute('aria-valuenow'), '80')
-  await page.getByRole('button', { name: 'Try it' }).click()
+  await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForSelector('.whatif .answers')
 })
 
@@ -62,22 +62,22 @@ test('two models are compared', { skip: why }, async () => {
   await page.getByLabel('Compare with').selectOption(kOther)
   await page.waitForSelector('#panel .two')
   const rows = (await tokens(page, 'row').count()).toString()
-  assert.match(await page.locator('#panel').textContent(), new RegExp(`Second less first.*${rows} of ${rows} rows`))
+  assert.match(await page.locator('#panel').textContent(), new RegExp(`Second minus first.*${rows} of ${rows} rows`))
 })
 
-test('words are drawn as the page says', { skip: why }, async () => {
+test('tokens are sampled as the page says', { skip: why }, async () => {
   const page = await it.page('nbest=2')
   await settled(page)
   const asked = []
   page.on('request', (request) => request.url().endsWith('/v1/translate') && asked.push(request.postDataJSON()))
-  await page.getByLabel('Words are').selectOption('drawn')
+  await page.getByRole('combobox', { name: 'Decoding' }).selectOption('sampling')
   await page.getByLabel('Temperature').fill('1.5')
-  await page.getByLabel('Top k').fill('6')
-  await page.getByLabel('Top p').fill('0.9')
-  await page.getByLabel('Candidates').selectOption('3')
+  await page.getByLabel('Top-k').fill('6')
+  await page.getByLabel('Top-p').fill('0.9')
+  await page.getByLabel('N-best').selectOption('3')
   // Answers to what was asked on the way may come first.
-  const drawn = page.waitForResponse((r) => r.url().endsWith('/v1/translate') && r.request().postDataJSON().seed === 2)
-  await page.getByRole('button', { name: 'Draw again' }).click()
+  const drawn = page.waitForResponse((r) => r.url().endsWith('/v1/translate') && r.request().postDataJSON().seed === 2 && r.request().postDataJSON().attention === 'compact')
+  await page.getByRole('button', { name: 'Resample' }).click()
   await drawn
   await page.waitForFunction(() => document.querySelectorAll('.candidates button').length === 3)
   await settled(page)
