@@ -7,6 +7,7 @@
 #include "base/fields.h"
 #include "base/threads.h"
 #include "fovea/commands.h"
+#include "kernels/cpu/cpu.h"
 
 namespace {
 
@@ -30,7 +31,7 @@ int main(int argc, char** argv) {
   fovea::bound_spinning(argv);
   using namespace fovea::app;
   CLI::App app("Attention you can train, run and see.");
-  app.set_version_flag("--version", "fovea " FOVEA_VERSION);
+  app.set_version_flag("--version", [] { return "fovea " FOVEA_VERSION "\n" + fovea::describe_cpu(); });
   app.require_subcommand(1);
   Run run;
   for (const auto add : {add_train, add_translate, add_evaluate, add_score, add_view, add_align, add_serve, add_data,
@@ -52,6 +53,7 @@ int main(int argc, char** argv) {
     return kMisused;
   }
   try {
+    fovea::check_instruction_set();
     app.parse(argc, argv);
     return run();
   } catch (const CLI::ParseError& error) {

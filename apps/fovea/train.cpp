@@ -3,9 +3,11 @@
 
 #include <atomic>
 #include <cmath>
-#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 
+#include "base/signals.h"
 #include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
@@ -15,14 +17,6 @@
 namespace fovea::app {
 
 namespace {
-
-std::atomic<bool> interrupted = false;
-
-// The first one lets the step finish and saves; a second one ends the program at once.
-void on_interrupt(int signal) {
-  interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
 
 class Narrator final : public TrainingListener {
  public:
@@ -78,9 +72,15 @@ int train(const TrainFlags& flags) {
   const Recipe recipe = read_recipe(find_recipe(flags.recipe), flags.changes);
   const Start start = flags.overwrite ? Start::kOverwrite : flags.resume ? Start::kResume : Start::kNew;
   Narrator narrator(recipe);
+  std::atomic<bool> training = false, interrupted = false;
+  const Signals signals([&, clear = narrator.console().is_terminal() ? "\r\x1b[K" : ""] {
+    if (!training) std::_Exit(kInterrupted);  // there is nothing to save yet
+    interrupted = true;
+    fmt::print(stderr, "{}interrupted: saving a checkpoint after this step; interrupt again to quit without saving\n",
+               clear);
+  });
   Trainer trainer(recipe, start, narrator);
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  training = true;
   const TrainingResult result = trainer.run(interrupted);
   const std::string best =
       result.best ? fmt::format(", best {} {:.4g}", recipe.validation.metric, *result.best) : ", not yet validated";

@@ -4,6 +4,8 @@
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): setenv
 #include <unistd.h>
 
+#include "base/signals.h"
+
 #if defined(__SANITIZE_THREAD__)
 // libgomp is not instrumented, so ThreadSanitizer does not see that a region begins after what came
 // before it and ends before what comes after. These say so.
@@ -42,6 +44,7 @@ struct Region {
 
 // Outlined, so that what the compiler makes for OpenMP passes only a pointer.
 void run_region(Region* region) {
+  if (omp_get_thread_num() != 0) block_signals();  // a thread of the pool computes and does nothing else
   FOVEA_ACQUIRE(&region->begin);
   region->part(region->context, omp_get_thread_num(), omp_get_num_threads());
   FOVEA_RELEASE(&region->end);

@@ -1,7 +1,9 @@
 // oneDNN for products and convolutions in f32: primitives made once for each shape and kept by each
 // thread, weights packed once for each version of their contents, working memory of ours.
 //
-// oneDNN is capped below AMX before its first primitive: the tile kernels of 2.6 die with SIGILL.
+// oneDNN is capped below AMX before its first primitive: the tile kernels of 2.6 die with SIGILL. Its older products
+// ("gemm:jit", also inside convolutions) point the stack pointer at their workspace, so signals are blocked around
+// everything but the blocked kernels (base/signals.h).
 #pragma once
 
 #include <array>
@@ -40,6 +42,9 @@ class OneThread {
 };
 
 dnnl::engine& onednn_engine();
+
+// What the names of the blocked kernels (brgemm) begin with.
+constexpr std::string_view kBlocked = "brg";
 
 // ---- products ----------------------------------------------------------------------------------
 
@@ -89,6 +94,8 @@ class Prepared {
   void run();
 
  private:
+  void execute();
+
   dnnl::primitive primitive_;
   std::string implementation_;
   size_t scratchpad_bytes_;
