@@ -76,8 +76,8 @@ int train(const TrainFlags& flags) {
   const Signals signals([&, clear = narrator.console().is_terminal() ? "\r\x1b[K" : ""] {
     if (!training) std::_Exit(kInterrupted);  // there is nothing to save yet
     interrupted = true;
-    fmt::print(stderr, "{}interrupted: saving a checkpoint after this step; interrupt again to quit without saving\n",
-               clear);
+    std::fprintf(stderr, "%sinterrupted: saving a checkpoint after this step; interrupt again to quit without saving\n",
+                 clear);
   });
   Trainer trainer(recipe, start, narrator);
   training = true;
