@@ -29,6 +29,7 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   fovea::bound_spinning(argv);
+  fovea::adapt_thread_count();
   using namespace fovea::app;
   CLI::App app("Attention you can train, run and see.");
   app.set_version_flag("--version", [] { return "fovea " FOVEA_VERSION "\n" + fovea::describe_cpu(); });

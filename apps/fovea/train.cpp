@@ -9,6 +9,7 @@
 
 #include "base/signals.h"
 #include "base/thousands.h"
+#include "base/threads.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "store/shipped.h"
@@ -25,6 +26,11 @@ class Narrator final : public TrainingListener {
   void message(const std::string& text) override { console_.line(text); }
 
   void stepped(const StepReport& r) override {
+    if (!busy_ && thread_count_is_reduced()) {
+      busy_ = true;
+      console_.line(
+          "other programs are using the CPU: training uses fewer threads while that is faster; results stay the same");
+    }
     const std::string left = r.minutes_left >= 0 ? fmt::format(", {} left", minutes_text(r.minutes_left)) : "";
     const std::string text = fmt::format("step {}  epoch {:.2f}  loss {:.4f}  {} tok/s  rate {:.2e}  {}{}",
                                          thousands(r.step), static_cast<double>(r.epoch) + r.epoch_done, r.loss,
@@ -54,6 +60,7 @@ class Narrator final : public TrainingListener {
 
  private:
   std::string metric_;
+  bool busy_ = false;  // the CPU, and it has been said
   Console console_{stdout};
 };
 

@@ -61,9 +61,6 @@ int onednn_depth() { return depth; }
 OneDnnScope::OneDnnScope() { ++depth; }
 OneDnnScope::~OneDnnScope() { --depth; }
 
-OneThread::OneThread() : before_(thread_count()) { set_thread_count(1); }
-OneThread::~OneThread() { set_thread_count(before_); }
-
 dnnl::engine& onednn_engine() {
   static auto& engine = *new dnnl::engine(make_engine());  // never goes: packed weights may outlive statics
   return engine;

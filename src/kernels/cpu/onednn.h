@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/threads.h"
 #include "kernels/cpu/packs.h"
 
 namespace fovea::cpu {
@@ -30,15 +31,9 @@ class OneDnnScope {
 
 // While it lives, oneDNN works on the calling thread alone. It shares a sum out among threads where it
 // sees fit; where that would change bits with their number, we cut the work and it stays on one.
-class OneThread {
+class OneThread : ThreadCountScope {
  public:
-  OneThread();
-  ~OneThread();
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
+  OneThread() : ThreadCountScope(1) {}
 };
 
 dnnl::engine& onednn_engine();

@@ -146,7 +146,7 @@ const F32Pack* packed_weight_f32(const Matrix& b, int64_t n, int64_t k) {
 }
 
 void multiply_f32(const F32Product& product) {
-  set_thread_count(thread_count());  // oneDNN plans with this number, also inside a parallel region
+  publish_thread_count();  // oneDNN plans with it
   F32Product p = product;
   // A single row is dense whatever its stride.
   if (p.m == 1 && !p.a_transposed) p.a_stride = p.k;
