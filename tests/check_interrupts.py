@@ -125,6 +125,8 @@ def end_translation(fovea, folder):
 def main():
     fovea = str(pathlib.Path(sys.argv[1]).resolve())
     runs = int(sys.argv[2] if len(sys.argv) > 2 else os.environ.get("FOVEA_INTERRUPTS", "20"))
+    for number in SIGNALS:  # a shell starts programs in the background with SIGINT ignored
+        signal.signal(number, signal.SIG_DFL)
     dice = random.Random()
     failures = 0
 

@@ -24,17 +24,19 @@ class ThreadGovernor {
   int threads(int wanted, Time now) {
     if (is_limiting(wanted) && now >= next_trial_) {
       most_ *= 2;
+      window_ = kTrial;
       next_trial_ = Time::max();  // until it is known how this one went
       spent_ = waited_ = {};
     }
     return std::min(wanted, most_);
   }
 
-  // A region on `threads` threads has ended. It took `spent`, of which the caller waited for the others for `waited`.
+  // A parallel region has ended, while `threads` were used. It took `spent`, of which the caller waited for the others
+  // for `waited`.
   void add(int threads, Duration spent, Duration waited, Time now) {
     spent_ += spent;
     waited_ += std::max(Duration::zero(), waited - kUsualWait);
-    if (spent_ < kWindow) return;
+    if (spent_ < window_) return;
     if (waited_ > spent_ / 2) {
       most_ = std::max(1, threads / 2);
       next_trial_ = now + pause_;
@@ -42,6 +44,7 @@ class ThreadGovernor {
     } else {
       pause_ = std::max<Duration>(pause_ / 2, kShortestPause);
       next_trial_ = now;
+      window_ = kWindow;
     }
     spent_ = waited_ = {};
   }
@@ -49,12 +52,12 @@ class ThreadGovernor {
  private:
   using ms = std::chrono::milliseconds;
   static constexpr Duration kUsualWait = std::chrono::microseconds(50);  // on a quiet machine, at most
-  static constexpr Duration kWindow = ms(25);                            // of time in regions, to judge by
+  static constexpr Duration kWindow = ms(25), kTrial = ms(8);            // of time in regions, to judge by
   static constexpr Duration kShortestPause = ms(250), kLongestPause = ms(8000);
 
   int most_ = INT_MAX / 2;
   Time next_trial_ = Time::max();
-  Duration pause_ = kShortestPause;
+  Duration window_ = kWindow, pause_ = kShortestPause;
   Duration spent_ = {}, waited_ = {};
 };
 

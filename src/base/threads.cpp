@@ -72,7 +72,7 @@ void set_thread_count(int threads) {
   if (a.active()) a.apply(Clock::now());
 }
 
-void adapt_thread_count() { adapts = true; }
+void adapt_thread_count(bool adapt) { adapts = adapt; }
 
 bool thread_count_is_reduced() {
   Adaptation& a = adaptation;
@@ -129,7 +129,7 @@ void run_parts(int parts, Part part, void* context) {
   const Clock::time_point begin = Clock::now();
   run_team(parts, &region);
   const Clock::time_point end = Clock::now();
-  a.governor.add(parts, end - begin, a.waited + (end - region.own_end), end);
+  a.governor.add(omp_get_max_threads(), end - begin, a.waited + (end - region.own_end), end);
   a.apply(end);
 }
 

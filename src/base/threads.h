@@ -16,7 +16,7 @@ void set_thread_count(int threads);
 
 // From now on, threads use fewer threads than that while other programs keep the cores busy (base/thread_governor.h).
 // For programs rather than for libraries inside others, and for the beginning of a main().
-void adapt_thread_count();
+void adapt_thread_count(bool adapt = true);
 // Whether the calling thread uses fewer at the moment.
 bool thread_count_is_reduced();
 
