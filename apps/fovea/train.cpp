@@ -6,7 +6,6 @@
 #include <csignal>
 #include <memory>
 
-#include "base/error.h"
 #include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
