@@ -267,8 +267,8 @@ void add_evaluate(CLI::App& app, Run& run) {
   command->add_option("--first", flags->alignment.first, "With --alignment: index of the first word.")
       ->check(CLI::IsMember({0, 1}));
   command->add_flag("--store-best", flags->alignment.store_best,
-                    "With --alignment and --model: remember the best head in the model's config.json.");
-  command->add_flag("--json", flags->json, "Print JSON.");
+                    "With --alignment and --model: store the best head in the model's config.json.");
+  command->add_flag("--json", flags->json, "Print the results as JSON.");
   add_flags(*command, flags->search, "Search");
   command->callback([flags, &run] { run = [flags] { return evaluate(*flags); }; });
 }

@@ -64,7 +64,7 @@ std::vector<Row> measure_heads(const AlignmentTest& test, const Translator& tran
       const AttentionRecord record = translator.record(sources[i], forced[i]);
       const auto cross = std::find_if(record.attentions.begin(), record.attentions.end(),
                                       [](const RecordedAttention& a) { return a.kind == "cross"; });
-      check(cross != record.attentions.end(), "evaluate: --alignment expects a model that attends to its source");
+      check(cross != record.attentions.end(), "evaluate: --alignment needs a model with attention");
       if (rows.empty()) rows = rows_for(*cross);
       for (Row& row : rows) row.score.add(align(record, row.heads, {}), gold[at + i]);
     }
@@ -125,7 +125,7 @@ int evaluate_alignment(const AlignmentTest& test, const ModelFlags& models) {
     config.best_layer = best->heads.layer;
     config.best_head = best->heads.head;
     save_config(models.models.front(), config);
-    fmt::print(stderr, "{} is now the best head of {}\n", best->name, models.models.front());
+    fmt::print(stderr, "stored {} as the best head of {}\n", best->name, models.models.front());
   }
   return kDone;
 }

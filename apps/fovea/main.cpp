@@ -30,7 +30,7 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
 int main(int argc, char** argv) {
   fovea::bound_spinning(argv);
   using namespace fovea::app;
-  CLI::App app("Attention you can train, run and see.");
+  CLI::App app("Train, run and visualise attention models.");
   app.set_version_flag("--version", "fovea " FOVEA_VERSION);
   app.require_subcommand(1);
   Run run;

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <memory>
 
+#include "base/error.h"
 #include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"

@@ -191,8 +191,7 @@ std::string as_html(const AttentionRecord& record, const ViewFlags& flags) {
 }
 
 std::string drawn(const AttentionRecord& record, const ViewFlags& flags, const std::string& format) {
-  check(!record.source.empty(), "line {}: expected text, got an empty line, where nothing was attended to",
-        record.line);
+  check(!record.source.empty(), "line {}: expected text, got an empty line", record.line);
   if (format == "npy") {
     for (const RecordedAttention& a : record.attentions) {
       if (a.kind == flags.heads.attention && a.model == flags.heads.member - 1) return to_npy(a);
@@ -242,7 +241,7 @@ std::vector<Diagnosed> diagnose_all(const ViewFlags& flags) {
     all.push_back(
         {record.line, record.rank, record.source_text, record.target_text, diagnose(reduce(record, flags.heads))});
   });
-  check(!all.empty(), "view: expected sentences, got none that have words");
+  check(!all.empty(), "view: expected sentences, got empty lines only");
   if (flags.sort_by.empty()) return all;
   const bool higher = Diagnostics::higher_is_worse(flags.sort_by);
   std::stable_sort(all.begin(), all.end(), [&](const Diagnosed& a, const Diagnosed& b) {

@@ -31,9 +31,9 @@ void FolderConfig::describe(Fields& f) {
   f.add("target_words", target_words, "Size of the target vocabulary.").at_least(4);
   f.add("end_source", end_source, "Whether an end-of-sentence token is appended to the source.");
   f.add("reverse_source", reverse_source, "Whether the source is read backwards.");
-  f.add("best_layer", best_layer, "The layer whose head below aligns words best, from 1; 0 when not measured.")
+  f.add("best_layer", best_layer, "Layer of the head that aligns words best, counted from 1; 0 if not measured.")
       .at_least(0);
-  f.add("best_head", best_head, "That head.").at_least(0);
+  f.add("best_head", best_head, "That head, counted from 1.").at_least(0);
   f.section("model", model);
 }
 

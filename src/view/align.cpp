@@ -13,8 +13,8 @@ void AlignOptions::describe(Fields& f) {
         "argmax: link each target word to the source word with the highest weight; threshold: link all words with at "
         "least that weight.")
       .choices({"argmax", "threshold"});
-  f.add("threshold", threshold, "The least weight of a link.").at_least(0).at_most(1);
-  f.add("pieces", pieces, "Number the vocabulary's pieces instead of words by white space.");
+  f.add("threshold", threshold, "Smallest weight that makes a link.").at_least(0).at_most(1);
+  f.add("pieces", pieces, "Number subword tokens instead of words separated by spaces.");
 }
 
 namespace {

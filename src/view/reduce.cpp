@@ -31,7 +31,7 @@ const RecordedAttention& find_attention(const AttentionRecord& record, const std
     if (a.kind == kind && a.model == model - 1) return a;
     if (a.model == model - 1) there += (there.empty() ? "" : ", ") + a.kind;
   }
-  check(!record.attentions.empty(), "attention: {} attends to nothing, so there is nothing to show",
+  check(!record.attentions.empty(), "attention: {} has no attention to show",
         record.architecture);
   fail("attention: the record has no {} of model {}; it has: {}", kind, model, there.empty() ? "none" : there);
 }
@@ -43,11 +43,11 @@ struct Range {
 };
 
 Range range_of(const RecordedAttention& a, const ReduceOptions& o) {
-  check(o.head == 0 || o.heads == "one", "head: expected heads one with it, got heads {}", o.heads);
+  check(o.head == 0 || o.heads == "one", "head: needs heads one, got heads {}", o.heads);
   int64_t layer = o.layer, head = 0;
   if (o.heads == "one") {
-    check(o.head > 0, "head: expected which head to show, 1 to {}", a.heads);
-    check(layer > 0 || a.layers == 1, "layer: expected which layer to show, 1 to {}", a.layers);
+    check(o.head > 0, "head: choose a head from 1 to {}", a.heads);
+    check(layer > 0 || a.layers == 1, "layer: choose a layer from 1 to {}", a.layers);
     layer = std::max<int64_t>(layer, 1);
     head = o.head;
   } else if (o.heads == "best") {

@@ -107,7 +107,7 @@ TEST_F(App, ViewShowsARun) {
 TEST_F(App, ViewRefusesWhatItCannotShow) {
   expect_failure({"view"}, 1, "view: expected a sentence, as in fovea view");
   expect_failure({"view", "-m", model(), "a", "-o", folder->file("p.pdf")}, 1, "p.pdf: expected the ending txt, svg");
-  expect_failure({"view", "-m", model(), "a", "--head", "1"}, 1, "head: expected heads one with it, got heads mean");
+  expect_failure({"view", "-m", model(), "a", "--head", "1"}, 1, "head: needs heads one, got heads mean");
   expect_failure({"view", folder->file("nothing")}, 1, "nothing: ");
   expect_failure({"view", folder->file("bad.json", "{}\n")}, 1, "bad.json:1: expected an attention record");
   expect_failure({"view", "-m", model(), "a", "--attention", "encoder-self"}, 1, "it has: cross");

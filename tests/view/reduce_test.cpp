@@ -74,12 +74,12 @@ TEST(Reduce, RollsOutThroughLayers) {
 TEST(Reduce, RefusesWhatIsNotThere) {
   AttentionRecord without;
   without.architecture = "rnn-seq2seq";
-  EXPECT_ERROR(reduce(without, {}), "rnn-seq2seq attends to nothing");
+  EXPECT_ERROR(reduce(without, {}), "rnn-seq2seq has no attention to show");
   const AttentionRecord record = two_by_two();
   EXPECT_ERROR(reduce(record, {.attention = "decoder-self"}), "it has: cross, encoder-self");
   EXPECT_ERROR(reduce(record, {.layer = 3}), "layer: expected at most 2, got 3");
   EXPECT_ERROR(reduce(record, {.heads = "one", .layer = 1, .head = 3}), "head: expected at most 2, got 3");
-  EXPECT_ERROR(reduce(record, {.heads = "one", .head = 1}), "layer: expected which layer to show, 1 to 2");
+  EXPECT_ERROR(reduce(record, {.heads = "one", .head = 1}), "layer: choose a layer from 1 to 2");
   EXPECT_ERROR(reduce(record, {.heads = "best"}), "best was not measured");
   AttentionRecord measured = record;
   measured.attentions[0].best_layer = 2, measured.attentions[0].best_head = 1;
