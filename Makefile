@@ -4,12 +4,11 @@
 # One more than there are cores: the page waits for the network.
 JOBS ?= $(shell expr $$(nproc) + 1)
 
-.PHONY: help build test test-isa demo asan tsan cuda bench format tidy packages clean
+.PHONY: help build test demo asan tsan cuda bench format tidy packages clean
 
 help:
 	@echo "make build    build the program, build/release/fovea"
 	@echo "make test     build everything and run the tests"
-	@echo "make test-isa the tests that compute, again, on lesser instruction sets (after make test)"
 	@echo "make demo     build, translate with a shipped model and look at its attention"
 	@echo "make asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make tsan     the tests under ThreadSanitizer"
@@ -27,11 +26,6 @@ test asan tsan: packages
 	cmake --preset $(subst test,dev,$@)
 	cmake --build --preset $(subst test,dev,$@) -j $(JOBS)
 	ctest --preset $(subst test,dev,$@) -j $$(nproc)
-
-# Whatever the CPU here has, others have less.
-test-isa:
-	FOVEA_ISA=avx2 ctest --preset dev -j $$(nproc) -L '^(kernels|autograd|ops|nn|models|decode)$$'
-	FOVEA_ISA=baseline ctest --preset dev -j $$(nproc) -L '^(kernels|autograd|ops|nn|models|decode)$$'
 
 cuda: packages
 	cmake --preset cuda-check
