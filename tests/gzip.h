@@ -22,4 +22,21 @@ inline std::string gzip(std::string_view text) {
   return out;
 }
 
+inline std::string gunzip(std::string_view bytes) {
+  z_stream stream{};
+  inflateInit2(&stream, 15 + 16);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  std::string out;
+  for (int status = Z_OK; status == Z_OK;) {
+    char buffer[4096];
+    stream.next_out = reinterpret_cast<Bytef*>(buffer);
+    stream.avail_out = sizeof buffer;
+    status = inflate(&stream, Z_SYNC_FLUSH);
+    out.append(buffer, sizeof buffer - stream.avail_out);
+  }
+  inflateEnd(&stream);
+  return out;
+}
+
 }  // namespace fovea

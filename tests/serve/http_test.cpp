@@ -11,6 +11,7 @@
 #include <atomic>
 #include <thread>
 
+#include "gzip.h"
 #include "serve/fixture.h"
 
 namespace fovea {
@@ -326,6 +327,20 @@ TEST_F(Http, RequestIdsAreRepeatedWhereTheyAreHarmless) {
   EXPECT_NE(made, "a b");
   EXPECT_NE(made, "");
   EXPECT_NE(server->log().find("\"id\":\"" + made + "\""), std::string::npos);
+}
+
+TEST_F(Http, CompressesAnswersAndStreams) {
+  const Server::Headers packed = {{"Accept-Encoding", "gzip"}, {"Content-Type", "application/json"}};
+  const std::string plain = server->get("/openapi.json").body;
+  const Reply whole = server->get("/openapi.json", packed);
+  EXPECT_EQ(whole.header("content-encoding"), "gzip");
+  EXPECT_LT(whole.body.size(), plain.size() / 2);
+  EXPECT_EQ(gunzip(whole.body), plain);
+  const Reply stream = server->post("/v1/translate", Json{{"text", "a b c"}, {"stream", true}}.dump(), packed);
+  EXPECT_EQ(stream.header("content-encoding"), "gzip");
+  const std::string events = gunzip(stream.body);
+  EXPECT_TRUE(events.starts_with("event: start\n")) << events;
+  EXPECT_NE(events.find("\nevent: done\n"), std::string::npos) << events;
 }
 
 TEST_F(Http, ListensOnAUnixSocket) {

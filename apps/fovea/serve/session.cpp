@@ -40,6 +40,7 @@ constexpr auto kProbe = milliseconds(100);     // how often a client that closed
 constexpr auto kHeartbeat = seconds(1);        // how often a stream without news says so
 constexpr int64_t kSlowest = 16 << 10;         // bytes a second that a client must take
 constexpr size_t kHeadBytes = 32 << 10, kBuffer = 64 << 10, kFirstRead = 16 << 10;
+constexpr size_t kLarge = 1 << 20, kMostUnsent = 512 << 20;  // answers of that size; bytes of all of them together
 constexpr size_t kWorthPacking = 1400;  // shorter answers fit into a packet
 
 constexpr int kGone = 499;  // in the log, as nginx has it: the client left before its answer
@@ -448,6 +449,19 @@ net::awaitable<bool> Session::write(Answer answer, bool accepts_gzip) {
     answer.headers.emplace_back("Content-Encoding", "gzip");
     answer.headers.emplace_back("Vary", "Accept-Encoding");
   }
+  // Clients that ask for much and read nothing must not fill the memory.
+  const size_t held = answer.body.size() >= kLarge ? answer.body.size() : 0;
+  if (shared_.unsent.fetch_add(held) + held > kMostUnsent) {
+    shared_.unsent -= held;
+    answer = shared_.api.complete(Api::error_answer(path_, overloaded("Too many large answers are being sent.")));
+    co_return co_await write_whole(std::move(answer));
+  }
+  const bool sent = co_await write_whole(std::move(answer));
+  shared_.unsent -= held;
+  co_return sent;
+}
+
+net::awaitable<bool> Session::write_whole(Answer answer) {
   http::response<http::string_body> response(static_cast<http::status>(answer.status), version_);
   add_headers(response, answer);
   const bool empty = answer.status == 204 || answer.status == 304;

@@ -71,6 +71,7 @@ struct HttpServer::Shared {
   std::atomic<bool> stopping = false;
   std::atomic<Clock::time_point> stops_at = Clock::time_point::max();  // requests under way are given up then
   std::atomic<uint64_t> requests = 0;
+  std::atomic<size_t> unsent = 0;  // bytes of large answers that clients have not taken yet
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -102,6 +103,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<std::optional<Answer>> await_job(Work work);
   Awaitable<void> stream(Work work, bool gzipped);
   Awaitable<bool> write(Answer answer, bool accepts_gzip);
+  Awaitable<bool> write_whole(Answer answer);
   Awaitable<bool> write_bytes(const std::string& bytes);
   Awaitable<void> linger();
   Call read_head();
