@@ -182,17 +182,16 @@ TEST(RecordFile, RefusesHostileRecords) {
 }
 
 // Puts another value in a random place.
-void damage(nlohmann::json& json, std::minstd_rand& random) {
-  using nlohmann::json;
-  static const json odd =
-      json::parse(R"([null, true, -1, 0, 1.5, 1e308, 18446744073709551615, "", "x", [], {}, [[]]])");
-  if (!json.is_structured() || json.empty() || random() % 8 == 0) {
-    json = odd[random() % odd.size()];
+void damage(nlohmann::json& value, std::minstd_rand& random) {
+  static const auto odd =
+      nlohmann::json::parse(R"([null, true, -1, 0, 1.5, 1e308, 18446744073709551615, "", "x", [], {}, [[]]])");
+  if (!value.is_structured() || value.empty() || random() % 8 == 0) {
+    value = odd[random() % odd.size()];
     return;
   }
-  auto at = std::next(json.begin(), static_cast<std::ptrdiff_t>(random() % json.size()));
+  const auto at = std::next(value.begin(), static_cast<std::ptrdiff_t>(random() % value.size()));
   if (random() % 10 == 0) {
-    json.erase(at);
+    value.erase(at);
   } else {
     damage(*at, random);
   }
