@@ -161,7 +161,7 @@ TEST(RecordFile, RefusesHostileRecords) {
   refused(
       plain, [](json& j) { j["attentions"][0]["window"] = 1e30; }, "window");
   refused(
-      plain, [](json& j) { j["attentions"][0]["best_head"]["head"] = 7; }, "from 0 to 1, got 7");
+      plain, [](json& j) { j["attentions"][0]["best_head"]["head"] = 7; }, "to 1, got 7");
   refused(
       plain, [](json& j) { j["attentions"][0]["centers"][0][0][1] = nullptr; }, "centers");
   refused(
