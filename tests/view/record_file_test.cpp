@@ -161,7 +161,7 @@ TEST(RecordFile, RefusesHostileRecords) {
   refused(
       plain, [](json& j) { j["attentions"][0]["window"] = 1e30; }, "window");
   refused(
-      plain, [](json& j) { j["attentions"][0]["best_head"]["head"] = 7; }, "from 0 to 1, got 7");
+      plain, [](json& j) { j["attentions"][0]["best_head"]["head"] = 7; }, "to 1, got 7");
   refused(
       plain, [](json& j) { j["attentions"][0]["centers"][0][0][1] = nullptr; }, "centers");
   refused(
@@ -183,14 +183,13 @@ TEST(RecordFile, RefusesHostileRecords) {
 
 // Puts another value in a random place.
 void damage(nlohmann::json& value, std::minstd_rand& random) {
-  using nlohmann::json;
-  static const json odd =
-      json::parse(R"([null, true, -1, 0, 1.5, 1e308, 18446744073709551615, "", "x", [], {}, [[]]])");
+  static const auto odd =
+      nlohmann::json::parse(R"([null, true, -1, 0, 1.5, 1e308, 18446744073709551615, "", "x", [], {}, [[]]])");
   if (!value.is_structured() || value.empty() || random() % 8 == 0) {
     value = odd[random() % odd.size()];
     return;
   }
-  auto at = std::next(value.begin(), static_cast<std::ptrdiff_t>(random() % value.size()));
+  const auto at = std::next(value.begin(), static_cast<std::ptrdiff_t>(random() % value.size()));
   if (random() % 10 == 0) {
     value.erase(at);
   } else {
