@@ -31,8 +31,7 @@ const RecordedAttention& find_attention(const AttentionRecord& record, const std
     if (a.kind == kind && a.model == model - 1) return a;
     if (a.model == model - 1) there += (there.empty() ? "" : ", ") + a.kind;
   }
-  check(!record.attentions.empty(), "attention: {} has no attention to show",
-        record.architecture);
+  check(!record.attentions.empty(), "attention: {} has no attention to show", record.architecture);
   fail("attention: the record has no {} of model {}; it has: {}", kind, model, there.empty() ? "none" : there);
 }
 
