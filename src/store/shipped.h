@@ -14,8 +14,9 @@ bool is_model_folder(const std::string& path);
 bool is_shipped_model(const std::string& name);
 // A folder as it was given, or the shipped model of that name. Error that lists them when there is neither.
 std::string find_model(const std::string& name);
-// A file as it was given, the recipe of the run in a folder, or the shipped recipe of that name: `dates` is recipes/dates.toml, looked for in the working
-// directory and with the program. Error that lists them when there is neither.
+// A file as it was given, the recipe of the run in a folder, or the shipped recipe of that name: `dates` is
+// recipes/dates.toml, looked for in the working directory and with the program. Error that lists them when there is
+// neither.
 std::string find_recipe(const std::string& name);
 // What translates this text when nobody says: by whether there are Chinese characters in it. Error when it is not
 // there.

@@ -16,9 +16,9 @@ void remove_run(const std::string& folder);  // only what a run writes
 void save_recipe(const Recipe& recipe);
 // The run that a recipe file belongs to, if it is the recipe.toml of one; otherwise empty.
 std::string run_of_recipe(const std::string& path);
-// Makes the saved recipe of a run valid in the working directory, wherever the run was started: its folder becomes `run`,
-// and relative paths of its text are read from where training started. That is the run's folder without the part that
-// the recipe itself names: /home/me/runs/dates with folder = "runs/dates" was started in /home/me.
+// Makes the saved recipe of a run valid in the working directory, wherever the run was started: its folder becomes
+// `run`, and relative paths of its text are read from where training started. That is the run's folder without the part
+// that the recipe itself names: /home/me/runs/dates with folder = "runs/dates" was started in /home/me.
 void relocate(Recipe& recipe, const std::string& run);
 // Error unless the recipe is the one the run began with, but for what may change on the way: how long to
 // train, how to validate and report, and on how many threads.
