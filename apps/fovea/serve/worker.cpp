@@ -109,9 +109,10 @@ int64_t Worker::queued() const {
   return waiting();
 }
 
-// Jobs of which no sentence has been taken yet.
+// Queued jobs, less those that are being decoded in pieces: at most one for each thread.
 int64_t Worker::waiting() const {
-  return std::count_if(queue_.begin(), queue_.end(), [](const auto& job) { return job->taken == 0; });
+  const int64_t begun = std::count_if(queue_.begin(), queue_.end(), [](const auto& job) { return job->taken > 0; });
+  return std::ssize(queue_) - std::min(begun, std::ssize(threads_));
 }
 
 double Worker::longest_wait() const {
