@@ -72,7 +72,7 @@ def documents(program, folder):
 
 def man_page(program):
     roff = lambda text: re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"), flags=re.M)
-    version = said(program, "--version").split()[-1]
+    version = said(program, "--version").split()[1]
     out = [f'.TH FOVEA 1 "" "fovea {version}" "User Commands"', ".SH NAME", "fovea \\- attention you can train, run and see",
            ".SH SYNOPSIS", ".B fovea", ".I COMMAND", "[options]", ".SH DESCRIPTION", ".nf", roff(said(program, "--help")), ".fi"]
     for name, _ in commands(program):

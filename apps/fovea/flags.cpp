@@ -11,6 +11,20 @@
 
 namespace fovea::app {
 
+namespace {
+
+// TEXT, with the choices as CLI11 shows them: TEXT:{dot,general}.
+std::string text_type(const Field& field) {
+  constexpr std::string_view kOneOf = "one of ";
+  const std::string type = field.type();
+  if (!type.starts_with(kOneOf)) return "TEXT";
+  std::string choices = type.substr(kOneOf.size());
+  std::erase(choices, ' ');
+  return "TEXT:{" + choices + "}";
+}
+
+}  // namespace
+
 void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const std::string& group) {
   for (const Field& field : fields->list()) {
     std::string flag = "--" + field.key();
@@ -28,8 +42,10 @@ void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields,
           flag, [set](int64_t) { set("true"); }, field.help());
     } else {
       option = command.add_option_function<std::string>(flag, set, field.help());
-      option->type_name(std::holds_alternative<std::string>(field.value()) ? field.type() : "NUMBER");
-      option->default_str(field.text());
+      const Field::Value value = field.value();
+      const auto* text = std::get_if<std::string>(&value);
+      option->type_name(text != nullptr ? text_type(field) : "NUMBER");
+      option->default_str(text != nullptr ? *text : field.text());
     }
     option->group(group);
   }
@@ -42,7 +58,7 @@ CLI::Validator at_least(double low) {
     if (error == std::errc() && end == word.data() + word.size() && value >= low) return "";
     return fmt::format("expected a number of at least {}, got {}", low, word);
   };
-  return {refusal, fmt::format("at least {}", low)};
+  return {refusal, ""};
 }
 
 Translator ModelFlags::load() const {

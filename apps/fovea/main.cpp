@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "fovea/commands.h"
 #include "fovea/mistakes.h"
+#include "kernels/cpu/cpu.h"
 
 namespace {
 
@@ -29,9 +30,10 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   fovea::bound_spinning(argv);
+  fovea::adapt_thread_count();
   using namespace fovea::app;
   CLI::App app("Train, run and visualise attention models.");
-  app.set_version_flag("--version", "fovea " FOVEA_VERSION);
+  app.set_version_flag("--version", [] { return "fovea " FOVEA_VERSION "\n" + fovea::describe_cpu(); });
   app.require_subcommand(1);
   Run run;
   for (const auto add : {add_train, add_translate, add_evaluate, add_score, add_view, add_align, add_serve, add_data,
@@ -53,6 +55,7 @@ int main(int argc, char** argv) {
     return kMisused;
   }
   try {
+    fovea::check_instruction_set();
     app.parse(argc, argv);
     return run();
   } catch (const CLI::ParseError& error) {

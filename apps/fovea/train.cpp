@@ -3,11 +3,14 @@
 
 #include <atomic>
 #include <cmath>
-#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include "base/error.h"
+#include "base/signals.h"
 #include "base/thousands.h"
+#include "base/threads.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/mistakes.h"
@@ -18,14 +21,6 @@ namespace fovea::app {
 
 namespace {
 
-std::atomic<bool> interrupted = false;
-
-// The first one lets the step finish and saves; a second one ends the program at once.
-void on_interrupt(int signal) {
-  interrupted = true;
-  std::signal(signal, SIG_DFL);
-}
-
 class Narrator final : public TrainingListener {
  public:
   explicit Narrator(const Recipe& recipe) : metric_(recipe.validation.metric) {}
@@ -33,6 +28,11 @@ class Narrator final : public TrainingListener {
   void message(const std::string& text) override { console_.line(text); }
 
   void stepped(const StepReport& r) override {
+    if (!busy_ && thread_count_is_reduced()) {
+      busy_ = true;
+      console_.line(
+          "other programs are using the CPU: training uses fewer threads while that is faster; results stay the same");
+    }
     const std::string left = r.minutes_left >= 0 ? fmt::format(", {} left", minutes_text(r.minutes_left)) : "";
     const std::string text = fmt::format("step {}  epoch {:.2f}  loss {:.4f}  {} tok/s  lr {:.2e}  {}{}",
                                          thousands(r.step), static_cast<double>(r.epoch) + r.epoch_done, r.loss,
@@ -62,6 +62,7 @@ class Narrator final : public TrainingListener {
 
  private:
   std::string metric_;
+  bool busy_ = false;  // the CPU, and it has been said
   Console console_{stdout};
 };
 
@@ -97,9 +98,15 @@ int train(const TrainFlags& flags) {
   for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
   const Start start = flags.overwrite ? Start::kOverwrite : flags.resume ? Start::kResume : Start::kNew;
   Narrator narrator(recipe);
+  std::atomic<bool> training = false, interrupted = false;
+  const Signals signals([&, clear = narrator.console().is_terminal() ? "\r\x1b[K" : ""] {
+    if (!training) std::_Exit(kInterrupted);  // there is nothing to save yet
+    interrupted = true;
+    std::fprintf(stderr, "%sinterrupted: saving a checkpoint after this step; interrupt again to quit without saving\n",
+                 clear);
+  });
   Trainer trainer(recipe, start, narrator);
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  training = true;
   const TrainingResult result = trainer.run(interrupted);
   const std::string best = result.best
                                ? fmt::format(", best validation {} {:.4g}", recipe.validation.metric, *result.best)

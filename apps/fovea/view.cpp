@@ -155,8 +155,10 @@ bool is_sentence(const std::string& text) {
 }
 
 int view(ViewFlags flags) {
-  const bool all_folders = std::all_of(flags.what.begin(), flags.what.end(),
-                                       [](const std::string& path) { return std::filesystem::is_directory(path); });
+  const bool all_folders = std::all_of(flags.what.begin(), flags.what.end(), [](const std::string& path) {
+    std::error_code too_long;  // for the name of a file
+    return std::filesystem::is_directory(path, too_long);
+  });
   if (flags.models.empty() && !all_folders) {
     if (const std::string wrong = model_among_texts("view", flags.what); !wrong.empty()) return misused(wrong);
   }
@@ -201,7 +203,9 @@ void add_view(CLI::App& app, Run& run) {
   command->add_option("-o,--output", flags->output, "File for the picture; standard output by default.")
       ->type_name("FILE");
   command->add_option("--as", flags->as, "Kind of picture.")->check(CLI::IsMember(kViews));
-  command->add_option("-f,--format", flags->format, "If not given, by the ending of --output, or terminal.")
+  command
+      ->add_option("-f,--format", flags->format,
+                   "Output format; by default the ending of --output, otherwise terminal.")
       ->check(CLI::IsMember(kFormats));
   command->add_option("--line", flags->line, "Show only this line of the input.")->check(at_least(1));
   command->add_option("--alternatives", flags->alternatives, "Number of most likely tokens to record for each step.")

@@ -4,6 +4,11 @@
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): setenv
 #include <unistd.h>
 
+#include <atomic>
+
+#include "base/signals.h"
+#include "base/thread_governor.h"
+
 #if defined(__SANITIZE_THREAD__)
 // libgomp is not instrumented, so ThreadSanitizer does not see that a region begins after what came
 // before it and ends before what comes after. These say so.
@@ -26,9 +31,65 @@ void bound_spinning(char** argv) {
   execv("/proc/self/exe", argv);         // and where that fails, all goes on as before
 }
 
-int thread_count() { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
+namespace {
 
-void set_thread_count(int threads) { omp_set_num_threads(std::max(1, threads)); }
+using Clock = std::chrono::steady_clock;
+
+std::atomic<bool> adapts = false;
+
+// Of a thread that begins parallel work.
+struct Adaptation {
+  int wanted = 0;  // 0: as many as OpenMP says
+  int scopes = 0;  // in which the number is fixed
+  ThreadGovernor governor;
+  Clock::duration waited = {};  // inside the current region
+
+  bool active() const { return adapts.load(std::memory_order_relaxed) && scopes == 0; }
+  int wanted_count() {
+    if (wanted == 0) wanted = omp_get_max_threads();
+    return wanted;
+  }
+  void apply(Clock::time_point now) {
+    const int threads = governor.threads(wanted_count(), now);
+    if (threads != omp_get_max_threads()) omp_set_num_threads(threads);
+  }
+};
+thread_local Adaptation adaptation;
+
+}  // namespace
+
+int thread_count() {
+  if (omp_in_parallel()) return 1;
+  Adaptation& a = adaptation;
+  if (a.active() && a.governor.is_limiting(a.wanted_count())) a.apply(Clock::now());
+  return omp_get_max_threads();
+}
+
+void set_thread_count(int threads) {
+  Adaptation& a = adaptation;
+  a.wanted = std::max(1, threads);
+  omp_set_num_threads(a.wanted);
+  if (a.active()) a.apply(Clock::now());
+}
+
+void adapt_thread_count(bool adapt) { adapts = adapt; }
+
+bool thread_count_is_reduced() {
+  Adaptation& a = adaptation;
+  return a.active() && a.governor.is_limiting(a.wanted_count());
+}
+
+ThreadCountScope::ThreadCountScope(int threads) : before_(thread_count()) {
+  ++adaptation.scopes;
+  omp_set_num_threads(threads);
+}
+
+ThreadCountScope::~ThreadCountScope() {
+  omp_set_num_threads(before_);
+  --adaptation.scopes;
+}
+
+void publish_thread_count() { omp_set_num_threads(thread_count()); }
 
 namespace detail {
 
@@ -37,26 +98,42 @@ namespace {
 struct Region {
   Part part;
   void* context;
+  Clock::time_point own_end = {};  // when the caller had done its own part
   char begin = 0, end = 0;
 };
 
 // Outlined, so that what the compiler makes for OpenMP passes only a pointer.
 void run_region(Region* region) {
+  const bool own = omp_get_thread_num() == 0;
+  if (!own) block_signals();  // a thread of the pool computes and does nothing else
   FOVEA_ACQUIRE(&region->begin);
   region->part(region->context, omp_get_thread_num(), omp_get_num_threads());
+  if (own && adapts.load(std::memory_order_relaxed)) region->own_end = Clock::now();
   FOVEA_RELEASE(&region->end);
+}
+
+void run_team(int parts, Region* region) {
+  FOVEA_RELEASE(&region->begin);
+#pragma omp parallel num_threads(parts) firstprivate(region)
+  run_region(region);
+  FOVEA_ACQUIRE(&region->end);
 }
 
 }  // namespace
 
 void run_parts(int parts, Part part, void* context) {
   Region region{part, context};
-  Region* shared = &region;
-  FOVEA_RELEASE(&region.begin);
-#pragma omp parallel num_threads(parts) firstprivate(shared)
-  run_region(shared);
-  FOVEA_ACQUIRE(&region.end);
+  Adaptation& a = adaptation;
+  if (omp_in_parallel() || !a.active()) return run_team(parts, &region);
+  a.waited = {};
+  const Clock::time_point begin = Clock::now();
+  run_team(parts, &region);
+  const Clock::time_point end = Clock::now();
+  a.governor.add(omp_get_max_threads(), end - begin, a.waited + (end - region.own_end), end);
+  a.apply(end);
 }
+
+void add_wait(Clock::duration waited) { adaptation.waited += waited; }
 
 }  // namespace detail
 

@@ -3,13 +3,36 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <type_traits>
 
 namespace fovea {
 
+// How many threads parallel work begun by the calling thread uses; 1 inside such work.
 int thread_count();
+// At most so many for the calling thread. The default is one for each core.
 void set_thread_count(int threads);
+
+// From now on, threads use fewer threads than that while other programs keep the cores busy (base/thread_governor.h).
+// For programs rather than for libraries inside others, and for the beginning of a main().
+void adapt_thread_count(bool adapt = true);
+// Whether the calling thread uses fewer at the moment.
+bool thread_count_is_reduced();
+
+// While it lives, thread_count() is `threads` on the calling thread.
+class ThreadCountScope {
+ public:
+  explicit ThreadCountScope(int threads);
+  ~ThreadCountScope();
+  ThreadCountScope(const ThreadCountScope&) = delete;
+  ThreadCountScope& operator=(const ThreadCountScope&) = delete;
+
+ private:
+  int before_;
+};
+// Tells OpenMP, and so oneDNN, what thread_count() says. The two differ inside a parallel region.
+void publish_thread_count();
 
 // For the first line of a main(). OpenMP's idle threads spin for milliseconds before they sleep, which on a
 // machine that others use too can slow a program down a hundredfold: the one everybody waits for does not get
@@ -20,6 +43,8 @@ void bound_spinning(char** argv);
 namespace detail {
 using Part = void (*)(void* context, int part, int parts);
 void run_parts(int parts, Part part, void* context);
+// The calling thread slept inside a region of its own, waiting for others of that region.
+void add_wait(std::chrono::steady_clock::duration waited);
 }  // namespace detail
 
 // Calls body(part, parts) once for each part, on as many threads. The body must not throw.

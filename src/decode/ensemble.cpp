@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/signals.h"
+
 namespace fovea {
 
 namespace {
@@ -76,6 +78,7 @@ Ensemble::Ensemble(const Ensemble& other) : logits_(other.logits_) {
 }
 
 Scores Ensemble::step(const Tensor& words) {
+  const SignalsBlocked quiet;  // once for a step, not for each of its products
   logits_.clear();
   for (const auto& decoder : decoders_) logits_.push_back(decoder->step(words));
   return vote(logits_);

@@ -11,7 +11,7 @@ constexpr int64_t kRoom = 20;
 }  // namespace
 
 void SearchOptions::describe(Fields& f) {
-  constexpr double kMostBeams = 1000;
+  constexpr double kMostBeams = 1000, kMostSamples = 100'000;
   const std::string need_sampling = f.key("sample"), need_several = fmt::format("{} above 1", f.key("beam"));
   const bool several = beam > 1 || (sample && nbest > 1);
   f.add("beam", beam, "Beam size; 1 for greedy search.")
@@ -20,7 +20,7 @@ void SearchOptions::describe(Fields& f) {
       .also_called({"beam_size", "beams", "num_beams", "beam_width"});
   f.add("nbest", nbest, "Number of hypotheses to return, at most the beam size; with sampling, number of samples.")
       .at_least(1)
-      .at_most(kMostBeams)
+      .at_most(kMostSamples)
       .also_called({"n_best", "num_return_sequences", "num_hypotheses"});
   f.add("length_penalty", length_penalty,
         "Exponent a of the length penalty ((5+n)/6)^a that log p is divided by (Wu et al. 2016): larger values favour "

@@ -106,7 +106,8 @@ void ModelConfig::describe(Fields& f) {
       .needs(recurrent, need_recurrent);
   f.add("bidirectional", bidirectional, "Recurrent: read the source in both directions.")
       .needs(recurrent, need_recurrent);
-  f.add("input_feeding", input_feeding, "luong: feed the attentional state of each step into the next (section 3.3).")
+  f.add("input_feeding", input_feeding,
+        "luong: feed the attentional state of each step into the next (Luong et al. 2015, section 3.3).")
       .also_called({"input_feed"})
       .needs(architecture == "luong", chosen + " = luong");
   f.add("residual", residual, "Recurrent: residual connections between layers.")

@@ -82,7 +82,7 @@ std::string find_model(const std::string& name) {
   std::vector<std::string> names;
   for (const std::string& folder : all) names.push_back(name_of(folder));
   const std::string near = nearest_spelling(name, names);
-  fail("{}: there is no such model folder{}{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near),
+  fail("{}: there is no such model folder{}{}", name, near.empty() ? "." : fmt::format("; did you mean {}?", near),
        names.empty() ? "" : fmt::format(" Models by name: {}", fmt::join(names, ", ")));
 }
 
@@ -104,7 +104,7 @@ std::string find_recipe(const std::string& name) {
     }
   }
   const std::string near = nearest_spelling(name, {names.begin(), names.end()});
-  fail("{}: there is no such recipe{}{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near),
+  fail("{}: there is no such recipe{}{}", name, near.empty() ? "." : fmt::format("; did you mean {}?", near),
        names.empty() ? "" : fmt::format(" Recipes by name: {}", fmt::join(names, ", ")));
 }
 

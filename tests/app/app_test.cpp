@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "app/app.h"
 #include "base/files.h"
@@ -26,6 +28,20 @@ TEST_F(App, HelpHelps) {
   EXPECT_EQ(fovea_command({"score"}).status, 2);
   EXPECT_EQ(fovea_command({"train"}).status, 2);
   EXPECT_NE(fovea_command({"train", "--print-defaults"}).out.find("[model.attention]"), std::string::npos);
+}
+
+TEST_F(App, VersionNamesTheInstructionSet) {
+  const std::regex expected("fovea [0-9.]+\nCPU: [a-z0-9]+( \\([^)]+\\))?, used: [a-z0-9]+( \\(FOVEA_ISA\\))?\n");
+  const Outcome version = fovea_command({"--version"});
+  EXPECT_TRUE(std::regex_match(version.out, expected)) << version.out;
+  const std::string before = std::getenv("FOVEA_ISA") != nullptr ? std::getenv("FOVEA_ISA") : "";
+  setenv("FOVEA_ISA", "baseline", 1);
+  const Outcome capped = fovea_command({"--version"});
+  EXPECT_TRUE(std::regex_match(capped.out, expected)) << capped.out;
+  EXPECT_NE(capped.out.find("used: baseline"), std::string::npos) << capped.out;
+  setenv("FOVEA_ISA", "sse9", 1);
+  expect_failure({"mechanisms"}, 1, "FOVEA_ISA: expected baseline, avx2, avx512 or amx, got sse9");
+  before.empty() ? unsetenv("FOVEA_ISA") : setenv("FOVEA_ISA", before.c_str(), 1);
 }
 
 TEST_F(App, MechanismsAreAllListed) {

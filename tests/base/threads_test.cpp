@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -51,6 +52,36 @@ TEST(ParallelFor, RunsInsideItselfAndOnOtherThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const int sum : sums) EXPECT_EQ(sum, 100);
+}
+
+// Regions whose second thread is late: with that machine, one thread is faster.
+TEST(ThreadCount, FallsWhileOthersAreLate) {
+  std::thread([] {
+    set_thread_count(2);
+    adapt_thread_count();
+    EXPECT_FALSE(thread_count_is_reduced());
+    for (int i = 0; i < 10; ++i) {
+      parallel_parts(2, [](int part, int) {
+        if (part == 1) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      });
+    }
+    EXPECT_TRUE(thread_count_is_reduced());
+    EXPECT_EQ(thread_count(), 1);
+    set_thread_count(2);  // is no reason to forget it
+    EXPECT_EQ(thread_count(), 1);
+    adapt_thread_count(false);
+    set_thread_count(2);
+    EXPECT_EQ(thread_count(), 2);
+  }).join();
+}
+
+TEST(ThreadCount, IsFixedInAScope) {
+  set_thread_count(3);
+  {
+    const ThreadCountScope one(1);
+    EXPECT_EQ(thread_count(), 1);
+  }
+  EXPECT_EQ(thread_count(), 3);
 }
 
 }  // namespace

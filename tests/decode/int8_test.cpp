@@ -44,7 +44,7 @@ class Int8DecodeTest : public ::testing::TestWithParam<Setup> {};
 // itself, in int8 by up to 1/254 of the largest of its row: for values spread evenly four times as much, for bell
 // shapes, whose largest is three times the usual or more, up to three times that.
 TEST_P(Int8DecodeTest, LogProbabilitiesAreNearThoseInF32) {
-  if (!cpu::kHasAvx512Vnni || !cpu::kHasAvx512Bf16) GTEST_SKIP() << "this machine rounds to one of the two at most";
+  if (!cpu::kUsesAvx512Vnni || !cpu::kUsesAvx512Bf16) GTEST_SKIP() << "this machine rounds to one of the two at most";
   const SmallModel small(large_enough(GetParam().config), kWords, 3);
   const double bf16_error = error_in(Precision::kBF16, small), int8_error = error_in(Precision::kInt8, small);
   EXPECT_LT(int8_error, 12 * bf16_error);

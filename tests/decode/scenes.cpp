@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace fovea {
 
@@ -54,7 +55,7 @@ std::vector<Setup> mechanisms(const std::string& architecture) {
 }
 
 SmallModel::SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end, Device device)
-    : parameters(device), model(make_model(parameters, config, {words, words})) {
+    : vocabulary(words), parameters(device), model(make_model(parameters, config, {words, words})) {
   parameters.allocate(seed);
   // What is drawn for training hardly tells words apart; matrices three times as large do, and what begins as 0
   // must count.
@@ -113,6 +114,60 @@ std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus
   std::vector<double> log_probs;
   for (const float x : logits) log_probs.push_back(static_cast<double>(x) - std::log(sum));
   return log_probs;
+}
+
+namespace {
+
+// The model in f64, each of its weights changed by a random share of at most `relative`.
+std::unique_ptr<Model> in_f64(Parameters& parameters, const ModelConfig& config, const SmallModel& model, int64_t words,
+                              double relative, uint64_t seed) {
+  auto made = make_model(parameters, config, {words, words});
+  parameters.allocate(0);
+  Random random(seed);
+  auto from = model.parameters.list().begin();
+  for (const Parameter& p : parameters.list()) {
+    std::vector<double> x;
+    for (const float each : to_host<float>((from++)->value()))
+      x.push_back(each * (1 + relative * random.uniform(-1, 1)));
+    copy(from_host(x, p.value().shape(), Device::reference()), p.value());
+  }
+  parameters.values().contents_changed();
+  return made;
+}
+
+// log p of all words of the pairs' targets and of their ends.
+std::vector<double> exact_log_probs(const Model& model, const ParallelCorpus& pairs) {
+  std::vector<double> log_probs;
+  for (int64_t row = 0; row < pairs.size(); ++row) {
+    const Batch batch = make_batch(pairs, std::span(&row, 1), batches_of(1), Device::reference());
+    const Forced forced = model.force({batch.source, batch.source_lengths}, batch.target_in);
+    const std::vector<double> logits = to_host<double>(forced.logits.value());
+    const std::vector<int32_t> words = to_host<int32_t>(batch.target_out);
+    const size_t count = logits.size() / words.size();
+    for (size_t t = 0; t < words.size(); ++t) {
+      double sum = 0;
+      for (size_t w = 0; w < count; ++w) sum += std::exp(logits[t * count + w]);
+      log_probs.push_back(logits[t * count + static_cast<size_t>(words[t])] - std::log(sum));
+    }
+  }
+  return log_probs;
+}
+
+}  // namespace
+
+double sensitivity(const ModelConfig& config, const SmallModel& model, const ParallelCorpus& pairs) {
+  constexpr double kHalfUnit = std::numeric_limits<float>::epsilon() / 2;
+  const auto log_probs = [&](double relative, uint64_t seed) {
+    Parameters parameters(Device::reference(), DType::kF64);
+    return exact_log_probs(*in_f64(parameters, config, model, model.vocabulary, relative, seed), pairs);
+  };
+  const std::vector<double> exact = log_probs(0, 0);
+  double largest = 0;
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    const std::vector<double> near = log_probs(kHalfUnit, seed);
+    for (size_t i = 0; i < exact.size(); ++i) largest = std::max(largest, std::abs(near[i] - exact[i]));
+  }
+  return largest;
 }
 
 Hypothesis greedy_by_force(const SmallModel& model, const ParallelCorpus& sources, int64_t row, int64_t longest) {

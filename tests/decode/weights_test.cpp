@@ -110,7 +110,7 @@ TEST(EnsembleTest, NeedsOneVocabulary) {
   const SmallModel a(setups()[1].config, 11, 3), b(setups()[1].config, 12, 4);
   const Model* const both[] = {a.model.get(), b.model.get()};
   EXPECT_ERROR(search(both, some_sources(11), batches_of(4), {}, Device::cpu()),
-               "ensemble: expected models of one vocabulary, got 11 and 12 words");
+               "ensemble: expected models with the same vocabulary, got 11 and 12 tokens");
 }
 
 }  // namespace

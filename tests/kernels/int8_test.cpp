@@ -100,7 +100,7 @@ class Threads {
 class Int8Test : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!cpu::kHasAvx512Vnni) GTEST_SKIP() << "this machine has no int8 products";
+    if (!cpu::kUsesAvx512Vnni) GTEST_SKIP() << "this machine has no int8 products";
   }
 };
 

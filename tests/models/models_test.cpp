@@ -189,13 +189,17 @@ TEST(ModelErrors, SayWhatDoesNotGoTogether) {
   EXPECT_ERROR(make([](ModelConfig& c) { c.architecture = "perceptron"; }),
                "model.architecture: expected one of rnn-seq2seq, bahdanau, luong, ");
   EXPECT_ERROR(make([](ModelConfig& c) { c.attention.score = "dot", c.bidirectional = true; }),
-               "attention.score: expected queries and keys of one depth for dot, got 8 and 16");
+               "model.attention.score: dot needs queries and keys of the same size, got 8 and 16");
   EXPECT_ERROR(make([](ModelConfig& c) { c.attention.relative = "rotary"; }),
-               "attention.relative: rotary turns queries and keys of one space, which additive does not compare");
+               "model.attention.relative: rotary positions need a score that compares queries and keys directly");
   EXPECT_ERROR(make([](ModelConfig& c) { c.attention.heads = 3; }),
-               "attention.heads: expected a number that divides the depth 8, got 3");
+               "model.attention.heads: expected a divisor of the depth 8, got 3");
+  EXPECT_ERROR(make([](ModelConfig& c) { c.architecture = "transformer", c.self_attention.heads = 3; }),
+               "model.self_attention.heads: expected a divisor of the depth 8, got 3");
+  EXPECT_ERROR(make([](ModelConfig& c) { c.architecture = "transformer", c.self_attention.coverage = true; }),
+               "model.self_attention.coverage: coverage follows the steps of a recurrent decoder");
   EXPECT_ERROR(make([](ModelConfig& c) { c.architecture = "transformer", c.attention.coverage = true; }),
-               "model.attention.coverage: the transformer decodes all steps at once");
+               "model.attention.coverage: coverage follows the steps of a recurrent decoder");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(OpErrors, DropoutAndNorms) {
 TEST(OpErrors, SoftmaxAndLosses) {
   EXPECT_ERROR(softmax(f32({2, 3, 4}), {.lengths = i32({3})}), "softmax: expected lengths of shape [2], got [3]");
   EXPECT_ERROR(sparsemax(f32({2, 3, 4}), {.bias = f32({2, 2, 3, 4}).value()}),
-               "sparsemax: expected a mask bias that spreads over [2,1,3,4], got [2,2,3,4]");
+               "sparsemax: expected a mask bias that broadcasts to [2,1,3,4], got [2,2,3,4]");
   EXPECT_ERROR(log_softmax(f32({2, 3, 4}), {.lengths = f32({2}).value()}),
                "log_softmax: expected lengths of i32, got f32");
   EXPECT_ERROR(cross_entropy(f32({2, 3}), i32({3})), "cross_entropy: expected targets of shape [2], got [3]");

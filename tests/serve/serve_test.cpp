@@ -471,7 +471,7 @@ TEST_F(Serve, KeysAndOrigins) {
 
 TEST_F(Serve, BadFlagsAreNamed) {
   expect_failure({"serve", "-m", folder->file("nowhere")}, 1, "expected a model folder");
-  expect_failure({"serve", "-m", "no-such-model"}, 1, "no-such-model: expected a model folder");
+  expect_failure({"serve", "-m", "no-such-model"}, 1, "no-such-model: there is no such model folder. Models by name: ");
   EXPECT_EQ(fovea_command({"serve", "-m", model(), "--port", "99999"}).status, 2);
   expect_failure({"serve", "-m", model(), "--port", std::to_string(server->port())}, 1,
                  "cannot listen on 127.0.0.1 port " + std::to_string(server->port()) + ": Address already in use");

@@ -118,9 +118,9 @@ TEST(Safetensors, HostileFilesAreRefusedWithTheReason) {
   expect(file_of(tensor(R"({"dtype":"F32","shape":[4294967297,4294967295,1],"data_offsets":[0,4]})"), 4),
          "as many bytes as shape");
   expect(file_of(tensor(R"({"dtype":"F32","shape":[0,5],"data_offsets":[0,4]})"), 4), "as many bytes as shape");
-  expect(file_of(tensor(R"({"dtype":"F32","shape":[1],"data_offsets":[4,8]})"), 8), "a hole or an overlap");
+  expect(file_of(tensor(R"({"dtype":"F32","shape":[1],"data_offsets":[4,8]})"), 8), "a gap or an overlap");
   expect(file_of(tensor(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})"), 8), "expected 4 bytes of tensors");
-  expect(file_of(R"({"__metadata__":{"a":1}})", 0), "expected texts as metadata");
+  expect(file_of(R"({"__metadata__":{"a":1}})", 0), "expected strings as metadata");
 }
 
 TEST(Safetensors, AnOldFileSurvivesAFailedWrite) {

@@ -109,7 +109,7 @@ TEST(Lines, TsvHasTwoColumns) {
   EXPECT_EQ(lines.source, (Lines{"a b", ""}));
   EXPECT_EQ(lines.target, (Lines{"c d", "é"}));
   EXPECT_ERROR(read_tsv(folder.file("one.tsv", "a\tb\nc\n")),
-               folder.file("one.tsv") + ":2: expected two columns with a tab between them, got 1 column");
+               folder.file("one.tsv") + ":2: expected two columns separated by a tab, got 1 column");
   EXPECT_ERROR(read_tsv(folder.file("three.tsv", "a\tb\tc\n")), "three.tsv:1: expected two columns");
   EXPECT_ERROR(read_tsv(folder.file("none.tsv", "")), "none.tsv: expected text, got an empty file");
   EXPECT_ERROR(read_tsv(folder.file("blank.tsv", "\ta\n\tb\n")), "blank.tsv: expected text, got 2 empty lines");

@@ -168,7 +168,7 @@ TEST_P(EveryKind, BordersAndNonsense) {
   EXPECT_EQ(vocabulary->decode({}), "");
   EXPECT_NO_THROW(vocabulary->tokenise(std::string("\xFF\xE4 a\0b \x80", 8)));
   EXPECT_ERROR(vocabulary->decode(Ids{5, static_cast<int32_t>(vocabulary->size())}),
-               "vocabulary: expected ids from 0 to");
+               "vocabulary: expected token ids from 0 to");
   EXPECT_ERROR(vocabulary->decode(Ids{-1}), ", got -1");
   EXPECT_ERROR(vocabulary->piece(-1), "vocabulary: expected an id from 0 to");
   const std::vector<std::string> nothing, blank = {"", "  ", "\u3000"};
@@ -224,12 +224,13 @@ TEST(Vocabulary, SmallTextLowersTheSizeWithAWarning) {
               fmt::format("the text is too small for 8000 {} tokens; trained {}", kind, trained.vocabulary->size()));
     EXPECT_EQ(train_vocabulary(corpus(), options(kind, 150)).warning, "");
     EXPECT_EQ(train_vocabulary(corpus(), options(kind, 150)).vocabulary->size(), 150);
-    EXPECT_ERROR(train_vocabulary(corpus(), options(kind, 20)), "vocabulary: expected a size of at least ");
+    EXPECT_ERROR(train_vocabulary(corpus(), options(kind, 20)),
+                 "vocabulary: this text has so many different characters that the size must be at least ");
     for (const char* tiny : {"a", "😀", "a a a", "▁", "\u2585 x\u2585", "a\tb"}) {
       try {
         EXPECT_GE(train_vocabulary(std::vector<std::string>{tiny}, options(kind)).vocabulary->size(), 5) << tiny;
       } catch (const Error& error) {
-        EXPECT_EQ(std::string(error.what()), "vocabulary: expected text to learn from, got none") << tiny;
+        EXPECT_EQ(std::string(error.what()), "vocabulary: expected text to train on, got none") << tiny;
       }
     }
   }
@@ -330,14 +331,13 @@ TEST(Vocabulary, FilesOfListsAreChecked) {
   EXPECT_ERROR(load(""), path + ": expected a vocabulary, got an empty file");
   EXPECT_ERROR(load("words\na\n"), path + ":1: expected \"fovea word vocabulary, N entries\"");
   EXPECT_ERROR(load("fovea word vocabulary, 1x entries\na\n"), path + ":1: expected");
-  EXPECT_ERROR(load("fovea word vocabulary, 2 entries\na\na\n"),
-               path + ":3: expected each entry once, got \"a\" again");
+  EXPECT_ERROR(load("fovea word vocabulary, 2 entries\na\na\n"), path + ":3: duplicate entry \"a\"");
   EXPECT_ERROR(load("fovea word vocabulary, 2 entries\na\n\n"), path + ":3: expected an entry, got an empty line");
   EXPECT_ERROR(load("fovea word vocabulary, 2 entries\na\n"), path + ": expected 2 entries, got 1");
   EXPECT_ERROR(load("fovea word vocabulary, 1 entries\na\nb\n"), path + ": expected 1 entries, got 2");
   EXPECT_ERROR(load("fovea word vocabulary, 1 entries\na\\q\n"), path + ":2: expected \\\\, \\n, \\r or \\t");
   EXPECT_ERROR(load("fovea word vocabulary, 1 entries\na\\\n"), path + ":2: expected \\\\, \\n, \\r or \\t");
-  EXPECT_ERROR(load("fovea word vocabulary, 1 entries\n\xFF\n"), path + ":2: expected UTF-8");
+  EXPECT_ERROR(load("fovea word vocabulary, 1 entries\n\xFF\n"), path + ":2: not valid UTF-8");
   EXPECT_ERROR(load_vocabulary(folder.path(), "target"), "target.vocab, found neither");
 }
 
@@ -350,12 +350,12 @@ TEST(Vocabulary, FilesOfModelsAreChecked) {
     return load_vocabulary(folder.path(), "source");
   };
   EXPECT_ERROR(load("not a model"), path + ": not a SentencePiece model");
-  EXPECT_ERROR(load(""), path + ": expected");
+  EXPECT_ERROR(load(""), path + ": not a SentencePiece model");
   for (size_t kept = 1; kept < whole.size(); kept += 7) {
     try {
       load(std::string_view(whole).substr(0, kept));
     } catch (const Error& error) {
-      EXPECT_TRUE(std::string(error.what()).starts_with(path + ": expected")) << error.what();
+      EXPECT_TRUE(std::string(error.what()).starts_with(path + ": ")) << error.what();
     }
   }
 }

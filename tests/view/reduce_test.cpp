@@ -79,7 +79,7 @@ TEST(Reduce, RefusesWhatIsNotThere) {
   EXPECT_ERROR(reduce(record, {.attention = "decoder-self"}), "it has: cross, encoder-self");
   EXPECT_ERROR(reduce(record, {.layer = 3}), "layer: expected at most 2, got 3");
   EXPECT_ERROR(reduce(record, {.heads = "one", .layer = 1, .head = 3}), "head: expected at most 2, got 3");
-  EXPECT_ERROR(reduce(record, {.heads = "one", .head = 1}), "layer: choose a layer, 1 to 2");
+  EXPECT_ERROR(reduce(record, {.heads = "one", .head = 1}), "layer: choose a layer from 1 to 2");
   EXPECT_ERROR(reduce(record, {.heads = "best"}), "best was not measured");
   AttentionRecord measured = record;
   measured.attentions[0].best = {"one", 2, 1};

@@ -1,11 +1,10 @@
 // fovea serve: models over HTTP.
 #include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>  // NOLINT(modernize-deprecated-headers): sigwait
 
 #include <memory>
 
 #include "base/error.h"
+#include "base/signals.h"
 #include "base/threads.h"
 #include "fovea/commands.h"
 #include "fovea/flags.h"
@@ -26,39 +25,6 @@ struct ServeFlags {
   double batch_wait_ms = 1;
   int threads = 0;
   std::string log = "text";
-};
-
-// Calls `stop` at the first SIGINT or SIGTERM and ends the program at the second; calls `reload` at each SIGHUP.
-class Signals {
- public:
-  Signals(std::function<void()> stop, std::function<void()> reload) {
-    sigemptyset(&set_);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, number);
-    pthread_sigmask(SIG_BLOCK, &set_, nullptr);  // before other threads begin: they inherit it
-    thread_ = std::thread([this, stop = std::move(stop), reload = std::move(reload)] {
-      for (int stops = 0, signal = 0; sigwait(&set_, &signal) == 0 && !ended_;) {
-        if (signal == SIGHUP) {
-          reload();
-        } else if (++stops == 1) {
-          stop();
-        } else {
-          _exit(kInterrupted);
-        }
-      }
-    });
-  }
-  ~Signals() {
-    ended_ = true;
-    pthread_kill(thread_.native_handle(), SIGTERM);
-    thread_.join();
-  }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
- private:
-  sigset_t set_;
-  std::thread thread_;
-  std::atomic<bool> ended_ = false;
 };
 
 bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "::1" || host == "localhost"; }

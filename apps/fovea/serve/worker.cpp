@@ -87,9 +87,8 @@ void Worker::submit(std::shared_ptr<Job> job) {
   if (job->wants_tree) job->trees.resize(job->size());
   const std::lock_guard lock(mutex_);
   if (stopping_) throw overloaded("The server is stopping.");
-  if (std::ssize(queue_) >= options_.max_queue) {
-    throw overloaded(
-        fmt::format("{} requests are already waiting for this model; try again in a moment.", queue_.size()));
+  if (waiting() >= options_.max_queue) {
+    throw overloaded(fmt::format("{} requests are already waiting for this model; try again in a moment.", waiting()));
   }
   for (size_t i = 0; i < job->size(); ++i) queued_load_ += load_of(*job, i);
   queue_.push_back(std::move(job));
@@ -107,7 +106,12 @@ void Worker::wake_one() {
 
 int64_t Worker::queued() const {
   const std::lock_guard lock(mutex_);
-  return std::ssize(queue_);
+  return waiting();
+}
+
+// Jobs of which no sentence has been taken yet.
+int64_t Worker::waiting() const {
+  return std::count_if(queue_.begin(), queue_.end(), [](const auto& job) { return job->taken == 0; });
 }
 
 double Worker::longest_wait() const {

@@ -63,6 +63,7 @@ class Worker {
   class Watcher;
 
   void run();
+  int64_t waiting() const;
   void wake_one();
   Batch take(std::unique_lock<std::mutex>& lock);
   void gather(Batch& batch, int64_t& load, int64_t most);

@@ -3,5 +3,7 @@
 namespace fovea {
 
 const KernelTable& cpu_kernels() { fail("cpu: this build has no CPU backend; configure with -DFOVEA_CPU=ON"); }
+void check_instruction_set() {}
+std::string describe_cpu() { return "CPU: this build has no CPU backend"; }
 
 }  // namespace fovea

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+
+#include "base/threads.h"
 
 namespace fovea::cpu {
 
@@ -18,14 +21,16 @@ class Barrier {
       round_.notify_all();
       return;
     }
-    constexpr int kSpins = 4000;
+    constexpr int kSpins = 1000;  // some tens of microseconds
     for (int spin = 0; spin < kSpins; ++spin) {
       if (round_.load(std::memory_order_acquire) != round) return;
 #if defined(__x86_64__)
       __builtin_ia32_pause();
 #endif
     }
+    const auto begin = std::chrono::steady_clock::now();
     while (round_.load(std::memory_order_acquire) == round) round_.wait(round, std::memory_order_acquire);
+    detail::add_wait(std::chrono::steady_clock::now() - begin);
   }
 
  private:

@@ -255,7 +255,7 @@ void conv2d(Stream&, const Conv2dArgs& args) {
   const Tensor &x = args.x, &y = args.y;
   if (x.size() == 0 || y.size() == 0) return;
   const Sizes s(x, y, args.window);
-  set_thread_count(thread_count());  // oneDNN plans with this number, also inside a parallel region
+  publish_thread_count();  // oneDNN plans with it
   const bool bias = static_cast<bool>(args.bias);
   const PrimitiveKey key = key_of(Kind::kForward, s, bias);
   const auto make = [&] { return make_forward(s, bias); };

@@ -9,35 +9,11 @@
 #include "kernels/cpu/processor.h"
 #include "kernels/cpu/scratch.h"
 
-#if defined(__x86_64__) && defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
-
 namespace fovea::cpu {
 
 // ---- which kernel ------------------------------------------------------------------------------
 
 namespace {
-
-#if defined(__x86_64__) && defined(__linux__)
-// The processor has tiles, the system saves them, and grants this process the 8 KB they take.
-bool has_amx_bf16() {
-  constexpr int kFeatureTileData = 18, kRequestPermission = 0x1023;  // of arch_prctl
-  uint32_t a = 0, b = 0, c = 0, d = 0;
-  asm("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(0), "c"(0));
-  if (a < 7) return false;
-  asm("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(7), "c"(0));
-  const bool tiles = d >> 24 & 1, products = d >> 22 & 1;
-  if (!tiles || !products || !kHasAvx512Bf16) return false;
-  uint32_t low = 0, high = 0;
-  asm("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  const bool saved = (low >> 17 & 3) == 3;
-  return saved && syscall(SYS_arch_prctl, kRequestPermission, kFeatureTileData) == 0;
-}
-#else
-bool has_amx_bf16() { return false; }
-#endif
 
 Bf16Kernel fastest_kernel() {
   for (const Bf16Kernel kernel : {Bf16Kernel::kAmx, Bf16Kernel::kAvx512}) {
@@ -69,8 +45,8 @@ std::string_view name_of(Bf16Kernel kernel) {
 }
 
 bool available(Bf16Kernel kernel) {
-  static const bool amx = has_amx_bf16();
-  return kernel == Bf16Kernel::kAvx512 ? kHasAvx512Bf16 : kernel == Bf16Kernel::kAmx ? amx : true;
+  if (kernel == Bf16Kernel::kAmx) return processor().used == InstructionSet::kAmx;
+  return kernel != Bf16Kernel::kAvx512 || kUsesAvx512Bf16;
 }
 
 Bf16Kernel bf16_kernel() { return chosen_kernel().load(std::memory_order_relaxed); }

@@ -26,7 +26,7 @@ namespace fovea::cpu {
 enum class Bf16Kernel : uint8_t { kNone, kEmulated, kAvx512, kAmx };
 
 std::string_view name_of(Bf16Kernel kernel);
-// Whether this machine (and its operating system) can run it.
+// Whether this machine (and its operating system) can run it, and FOVEA_ISA allows it.
 bool available(Bf16Kernel kernel);
 // The one in use: the fastest available, or what was set. With kNone, bf16 products run in f32.
 Bf16Kernel bf16_kernel();

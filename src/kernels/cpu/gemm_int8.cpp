@@ -39,7 +39,7 @@ bool in_int8(const MatmulArgs& args) {
   // Without tiles int8 has twice the speed of bf16 at any height; tiles in bf16 overtake it.
   constexpr int64_t kHighest = 64;
   const bool overtaken = args.m > kHighest && bf16_kernel() == Bf16Kernel::kAmx;
-  return kind && kHasAvx512Vnni && !overtaken && args.n >= kFewest && args.k >= kFewest && args.k <= kLongest;
+  return kind && kUsesAvx512Vnni && !overtaken && args.n >= kFewest && args.k >= kFewest && args.k <= kLongest;
 }
 
 #if defined(__x86_64__)

@@ -4,7 +4,9 @@
 
 #include <unordered_map>
 
+#include "base/signals.h"
 #include "base/threads.h"
+#include "kernels/cpu/processor.h"
 #include "kernels/cpu/scratch.h"
 
 namespace fovea::cpu {
@@ -15,8 +17,20 @@ namespace {
 
 thread_local int depth = 0;
 
+// What oneDNN may use of the instruction set that our kernels use: of AMX nothing, and of what is below AVX2 its
+// least, SSE4.1, which it checks for by itself.
+dnnl_cpu_isa_t onednn_isa(InstructionSet used) {
+  switch (used) {
+    case InstructionSet::kBaseline: return dnnl_cpu_isa_sse41;
+    case InstructionSet::kAvx2: return dnnl_cpu_isa_avx2;
+    case InstructionSet::kAvx512:
+    case InstructionSet::kAmx: break;
+  }
+  return dnnl_cpu_isa_avx512_core_bf16;
+}
+
 dnnl::engine make_engine() {
-  dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx512_core_bf16);  // fails, harmlessly, where a primitive exists already
+  dnnl_set_max_cpu_isa(onednn_isa(processor().used));  // fails, harmlessly, where a primitive exists already
   return {dnnl::engine::kind::cpu, 0};
 }
 
@@ -47,9 +61,6 @@ int onednn_depth() { return depth; }
 OneDnnScope::OneDnnScope() { ++depth; }
 OneDnnScope::~OneDnnScope() { --depth; }
 
-OneThread::OneThread() : before_(thread_count()) { set_thread_count(1); }
-OneThread::~OneThread() { set_thread_count(before_); }
-
 dnnl::engine& onednn_engine() {
   static auto& engine = *new dnnl::engine(make_engine());  // never goes: packed weights may outlive statics
   return engine;
@@ -70,6 +81,15 @@ Prepared::Prepared(const dnnl::primitive_desc_base& desc, const Arguments& argum
 void Prepared::bind(size_t argument, const void* data) { memories_[argument].set_data_handle(const_cast<void*>(data)); }
 
 void Prepared::run() {
+  if (implemented_by(kBlocked)) return execute();
+  const SignalsBlocked quiet;
+  // The threads of the pool block signals in their first region of ours. This makes sure that they have been in one: an
+  // OpenMP program around us may have started them.
+  if (thread_count() > 1) parallel_parts(thread_count(), [](int, int) {});
+  execute();
+}
+
+void Prepared::execute() {
   const OneDnnScope scope;
   if (scratchpad_bytes_ > 0) {
     memories_.back().set_data_handle(scratch<std::byte, struct OneDnnScratchpad>(scratchpad_bytes_));

@@ -1,7 +1,9 @@
 // oneDNN for products and convolutions in f32: primitives made once for each shape and kept by each
 // thread, weights packed once for each version of their contents, working memory of ours.
 //
-// oneDNN is capped below AMX before its first primitive: the tile kernels of 2.6 die with SIGILL.
+// oneDNN is capped below AMX before its first primitive: the tile kernels of 2.6 die with SIGILL. Its older products
+// ("gemm:jit", also inside convolutions) point the stack pointer at their workspace, so signals are blocked around
+// everything but the blocked kernels (base/signals.h).
 #pragma once
 
 #include <array>
@@ -11,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/threads.h"
 #include "kernels/cpu/packs.h"
 
 namespace fovea::cpu {
@@ -28,18 +31,15 @@ class OneDnnScope {
 
 // While it lives, oneDNN works on the calling thread alone. It shares a sum out among threads where it
 // sees fit; where that would change bits with their number, we cut the work and it stays on one.
-class OneThread {
+class OneThread : ThreadCountScope {
  public:
-  OneThread();
-  ~OneThread();
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
+  OneThread() : ThreadCountScope(1) {}
 };
 
 dnnl::engine& onednn_engine();
+
+// What the names of the blocked kernels (brgemm) begin with.
+constexpr std::string_view kBlocked = "brg";
 
 // ---- products ----------------------------------------------------------------------------------
 
@@ -89,6 +89,8 @@ class Prepared {
   void run();
 
  private:
+  void execute();
+
   dnnl::primitive primitive_;
   std::string implementation_;
   size_t scratchpad_bytes_;

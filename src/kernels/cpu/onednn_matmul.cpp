@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/signals.h"
 #include "base/threads.h"
 #include "kernels/cpu/onednn.h"
 
@@ -19,8 +20,6 @@ struct F32Pack : Pack {
 };
 
 namespace {
-
-constexpr std::string_view kBlocked = "brg";
 
 memory::desc plain_desc(int64_t rows, int64_t columns, int64_t stride, bool transposed) {
   const memory::dims strides = transposed ? memory::dims{1, stride} : memory::dims{stride, 1};
@@ -97,6 +96,7 @@ void multiply_in_pieces(const F32Product& p) {
   const int64_t high = (p.m + kPieceRows - 1) / kPieceRows, wide = (p.n + kPieceColumns - 1) / kPieceColumns;
   parallel_for(high * wide, 1, [&](int64_t begin, int64_t end) {
     const OneThread alone;
+    const SignalsBlocked quiet;  // once, not for each piece
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t i = piece / wide * kPieceRows, j = piece % wide * kPieceColumns;
       const F32Product part = piece_of(p, i, std::min(kPieceRows, p.m - i), j, std::min(kPieceColumns, p.n - j));
@@ -146,7 +146,7 @@ const F32Pack* packed_weight_f32(const Matrix& b, int64_t n, int64_t k) {
 }
 
 void multiply_f32(const F32Product& product) {
-  set_thread_count(thread_count());  // oneDNN plans with this number, also inside a parallel region
+  publish_thread_count();  // oneDNN plans with it
   F32Product p = product;
   // A single row is dense whatever its stride.
   if (p.m == 1 && !p.a_transposed) p.a_stride = p.k;

@@ -118,7 +118,7 @@ HWY_INLINE Floats from_half(hn::Vec<HalfTag> half) {
 HWY_INLINE hn::Vec<HalfTag> to_half(Floats a) {
 #if HWY_TARGET == HWY_AVX3
   constexpr int kDenormal = 0x20;
-  if (HWY_LIKELY(kHasAvx512Bf16 && _mm512_fpclass_ps_mask(a.v.raw, kDenormal) == 0)) {
+  if (HWY_LIKELY(kUsesAvx512Bf16 && _mm512_fpclass_ps_mask(a.v.raw, kDenormal) == 0)) {
     hn::Vec<HalfTag> half;
     asm("vcvtneps2bf16 %1, %0" : "=v"(half.raw) : "v"(a.v.raw));
     return half;

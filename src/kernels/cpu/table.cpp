@@ -4,8 +4,11 @@
 
 namespace fovea {
 
-const KernelTable& cpu_kernels() {
-  static const KernelTable table = {
+namespace {
+
+KernelTable make_table() {
+  check_instruction_set();
+  return {
       .matmul = cpu::matmul,
       .affine = cpu::affine,
       .unary = cpu::unary,
@@ -52,6 +55,12 @@ const KernelTable& cpu_kernels() {
       .sgd = cpu::sgd,
       .adam = cpu::adam,
   };
+}
+
+}  // namespace
+
+const KernelTable& cpu_kernels() {
+  static const KernelTable table = make_table();
   return table;
 }
 

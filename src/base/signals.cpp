@@ -1,0 +1,86 @@
+#include "base/signals.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace fovea {
+
+namespace {
+
+constexpr int kInterruptedStatus = 128 + SIGINT;
+
+thread_local int depth = 0;  // of SignalsBlocked on this thread, and 1 for block_signals
+
+// All but those that a thread brings upon itself: faults, and writing to a closed pipe.
+const sigset_t& sent_from_outside() {
+  static const sigset_t set = [] {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPIPE}) sigdelset(&all, own);
+    return all;
+  }();
+  return set;
+}
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+SignalsBlocked::SignalsBlocked() : outermost_(depth++ == 0), before_{} {
+  if (outermost_) pthread_sigmask(SIG_BLOCK, &sent_from_outside(), &before_);
+}
+
+SignalsBlocked::~SignalsBlocked() {
+  --depth;
+  if (outermost_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void block_signals() {
+  if (depth > 0) return;
+  depth = 1;
+  pthread_sigmask(SIG_BLOCK, &sent_from_outside(), nullptr);
+}
+
+Signals::Signals(std::function<void()> interrupt, std::function<void()> hangup)
+    : interrupt_(std::move(interrupt)), hangup_(std::move(hangup)), awaited_{}, pipe_before_{} {
+  sigemptyset(&awaited_);
+  sigaddset(&awaited_, SIGINT);
+  sigaddset(&awaited_, SIGTERM);
+  if (hangup_ || !is_ignored(SIGHUP)) sigaddset(&awaited_, SIGHUP);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, &pipe_before_);
+  thread_ = std::thread([this] { receive(); });
+}
+
+Signals::~Signals() {
+  ended_ = true;
+  pthread_kill(thread_.native_handle(), SIGTERM);
+  thread_.join();
+  sigaction(SIGPIPE, &pipe_before_, nullptr);
+}
+
+void Signals::receive() const {
+  // This thread alone takes every other signal as the program would without us: Ctrl-Z stops it, Ctrl-\ ends it.
+  pthread_sigmask(SIG_SETMASK, &awaited_, nullptr);
+  bool interrupted = false;
+  while (true) {
+    int signal = 0;
+    sigwait(&awaited_, &signal);
+    if (ended_) return;
+    if (signal == SIGHUP && hangup_) {
+      hangup_();
+    } else if (std::exchange(interrupted, true)) {
+      _exit(kInterruptedStatus);
+    } else {
+      interrupt_();
+    }
+  }
+}
+
+}  // namespace fovea

@@ -1,0 +1,99 @@
+// FOVEA_ISA caps what our kernels and oneDNN use. It is read once, when a program starts, so each case is a process of
+// its own: a death test starts this program anew.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/processor_test.cpp"
+#include "kernels/cpu/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fovea::cpu::HWY_NAMESPACE {
+namespace {
+int64_t compiled_for() { return HWY_TARGET; }
+}  // namespace
+}  // namespace fovea::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+
+#include "base/error.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/gemm_bf16.h"
+#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/processor.h"
+
+namespace fovea::cpu {
+HWY_EXPORT(compiled_for);
+
+namespace {
+
+// Whether an instruction set of Highway's or oneDNN's belongs to ours or to one below. Better ones of Highway have
+// lower numbers; oneDNN's include the bits of those below.
+bool is_within(int64_t target, InstructionSet cap) {
+  if (cap == InstructionSet::kBaseline) return target > HWY_SSSE3;
+  return cap == InstructionSet::kAvx2 ? target >= HWY_AVX2 : true;
+}
+bool is_within(dnnl::cpu_isa isa, InstructionSet cap) {
+  const auto most = cap == InstructionSet::kBaseline ? dnnl::cpu_isa::sse41
+                    : cap == InstructionSet::kAvx2   ? dnnl::cpu_isa::avx2
+                                                     : dnnl::cpu_isa::avx512_core_bf16;
+  return (static_cast<int>(isa) & ~static_cast<int>(most)) == 0;
+}
+
+[[noreturn]] void exit_whether_within(InstructionSet cap) {
+  onednn_engine();
+  const bool within = processor().used == std::min(cap, processor().has) &&
+                      is_within(HWY_DYNAMIC_DISPATCH(compiled_for)(), cap) &&
+                      is_within(dnnl::get_effective_cpu_isa(), cap) &&
+                      (bf16_kernel() != Bf16Kernel::kAmx || cap == InstructionSet::kAmx) &&
+                      (bf16_kernel() != Bf16Kernel::kAvx512 || cap >= InstructionSet::kAvx512) &&
+                      (!processor().uses_avx512_vnni || cap >= InstructionSet::kAvx512);
+  std::fputs(describe_cpu().c_str(), stderr);
+  std::exit(within ? 0 : 1);
+}
+
+class Isa : public ::testing::Test {
+ protected:
+  Isa() {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    if (const char* set = std::getenv("FOVEA_ISA")) before_ = set;
+  }
+  ~Isa() override { before_.empty() ? unsetenv("FOVEA_ISA") : setenv("FOVEA_ISA", before_.c_str(), 1); }
+
+ private:
+  std::string before_;
+};
+using IsaDeathTest = Isa;
+
+TEST_F(IsaDeathTest, CapsOurKernelsAndOneDnn) {
+  setenv("FOVEA_ISA", "baseline", 1);
+  EXPECT_EXIT(exit_whether_within(InstructionSet::kBaseline), ::testing::ExitedWithCode(0), "used: baseline");
+  setenv("FOVEA_ISA", "avx2", 1);
+  EXPECT_EXIT(exit_whether_within(InstructionSet::kAvx2), ::testing::ExitedWithCode(0), "used: (avx2|baseline)");
+  setenv("FOVEA_ISA", "avx512", 1);
+  EXPECT_EXIT(exit_whether_within(InstructionSet::kAvx512), ::testing::ExitedWithCode(0), "CPU: ");
+  setenv("FOVEA_ISA", "amx", 1);
+  EXPECT_EXIT(exit_whether_within(InstructionSet::kAmx), ::testing::ExitedWithCode(0), "CPU: ");
+}
+
+TEST_F(IsaDeathTest, AnUnknownOneIsAnErrorThatListsThem) {
+  const auto what = [] {
+    try {
+      cpu_kernels();
+    } catch (const Error& error) {
+      std::fputs(error.what(), stderr);
+      std::exit(3);
+    }
+  };
+  setenv("FOVEA_ISA", "sse9", 1);
+  EXPECT_EXIT(what(), ::testing::ExitedWithCode(3), "FOVEA_ISA: expected baseline, avx2, avx512 or amx, got sse9");
+}
+
+}  // namespace
+}  // namespace fovea::cpu
+
+#endif  // HWY_ONCE
