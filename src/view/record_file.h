@@ -13,8 +13,8 @@ namespace fovea {
 std::string to_json(const AttentionRecord& record);  // without a line end; absent weights are null
 
 // What a candidate has in common with an earlier candidate for the same source: hypotheses of a beam grow from common
-// prefixes. The source and its self-attention, the first target tokens with their steps, and the first rows of cross and
-// decoder self-attention are equal bit by bit.
+// prefixes. The source and its self-attention, the first target tokens with their steps, and the first rows of cross
+// and decoder self-attention are equal bit by bit.
 struct Shared {
   int64_t rank = 0;  // of the earlier candidate; 0 for none
   int64_t tokens = 0, rows = 0;

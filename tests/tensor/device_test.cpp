@@ -18,7 +18,8 @@ TEST(DeviceNames, AreUnderstood) {
 
 TEST(DeviceNames, ACardThatIsNotThereIsSaidSo) {
   if (!cuda::is_built()) {
-    EXPECT_ERROR(device_named("cuda"), "device: this build has no CUDA support; configure with -DFOVEA_CUDA=ON, or use cpu");
+    EXPECT_ERROR(device_named("cuda"),
+                 "device: this build has no CUDA support; configure with -DFOVEA_CUDA=ON, or use cpu");
   } else if (cuda::device_count() == 0) {
     EXPECT_ERROR(device_named("cuda"), "device: expected one of 0 cards, got cuda");
   } else {

@@ -55,7 +55,8 @@ TEST(Curves, ALastLineThatIsBeingWrittenIsNotRead) {
 
 TEST(Curves, ErrorsNameTheFileAndTheLine) {
   const std::string two = kTwoLines;
-  EXPECT_ERROR(read(two + "{\"event\":\"tra\n" + two), "metrics.jsonl:3: expected JSON in UTF-8, got a syntax error at line 1, column 14");
+  EXPECT_ERROR(read(two + "{\"event\":\"tra\n" + two),
+               "metrics.jsonl:3: expected JSON in UTF-8, got a syntax error at line 1, column 14");
   EXPECT_ERROR(read(two + "\n"), "metrics.jsonl:3: expected JSON");
   EXPECT_ERROR(read("[1]\n"), "metrics.jsonl:1: expected a JSON object");
   EXPECT_ERROR(read("{\"step\":1}\n"), "metrics.jsonl:1: expected a text \"event\"");

@@ -364,9 +364,8 @@ Reply Api::attention(const Call& call) {
     if (wanted.is_list || wanted.stream) throw bad_request("attention: expected one text, not streamed.");
   }
   members.finish();
-  return submit(call, served, job, [served, wanted](const Job& done) {
-    return record_json(*served->model, done, wanted.attention);
-  });
+  return submit(call, served, job,
+                [served, wanted](const Job& done) { return record_json(*served->model, done, wanted.attention); });
 }
 
 Reply Api::score(const Call& call) {

@@ -41,7 +41,7 @@ constexpr auto kHeartbeat = seconds(1);        // how often a stream without new
 constexpr int64_t kSlowest = 16 << 10;         // bytes a second that a client must take
 constexpr size_t kHeadBytes = 32 << 10, kBuffer = 64 << 10, kFirstRead = 16 << 10;
 constexpr size_t kLarge = 1 << 20, kMostUnsent = 512 << 20;  // answers of that size; bytes of all of them together
-constexpr size_t kWorthPacking = 1400;  // shorter answers fit into a packet
+constexpr size_t kWorthPacking = 1400;                       // shorter answers fit into a packet
 
 constexpr int kGone = 499;  // in the log, as nginx has it: the client left before its answer
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";

@@ -175,8 +175,8 @@ Worker::Batch Worker::take(std::unique_lock<std::mutex>& lock) {
 // Adds sentences to a batch until its load is `most`; where several clients wait, each has a share of that. A job with
 // sentences left goes to the end of the queue.
 void Worker::gather(Batch& batch, int64_t& load, int64_t most) {
-  const bool alone = std::all_of(queue_.begin(), queue_.end(),
-                                 [&](const auto& job) { return job->client == queue_.front()->client; });
+  const bool alone =
+      std::all_of(queue_.begin(), queue_.end(), [&](const auto& job) { return job->client == queue_.front()->client; });
   const int64_t share = alone ? most : most / kShares;
   std::unordered_map<std::string, int64_t> loads;  // by client
   for (const Piece& piece : batch) {
