@@ -11,6 +11,7 @@
 #include "fovea/console.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
+#include "store/shipped.h"
 #include "text/lines.h"
 #include "view/align.h"
 
@@ -91,7 +92,7 @@ int align_text(const AlignFlags& flags) {
   const Aligner forward(flags.load(), flags, false);
   std::optional<Aligner> backward;
   if (!flags.reverse_model.empty()) {
-    backward.emplace(Translator({flags.reverse_model}, flags.translator), flags, true);
+    backward.emplace(Translator({find_model(flags.reverse_model)}, flags.translator), flags, true);
   }
   Console console(stderr);
   Output output(flags.output);

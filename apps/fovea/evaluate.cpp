@@ -170,7 +170,6 @@ std::string choose_tokenizer(const EvaluateFlags& flags, const TestSet& set) {
 }
 
 void print_by_length(const EvaluateFlags& flags, const TestSet& set, std::span<const Metric> metrics) {
-  check(!set.sources.empty(), "evaluate: --by-length needs --source");
   const bool chinese = is_chinese(set.sources, [](const std::string& source) -> const std::string& { return source; });
   const Tokenizer tokenizer = tokenizer_named(!flags.tokenizer.empty() ? flags.tokenizer : chinese ? "zh" : "13a");
   std::vector<int64_t> lengths;
@@ -200,6 +199,7 @@ int evaluate(const EvaluateFlags& flags) {
         flags.models.empty() ? "neither" : "both");
   check(flags.models.empty() || !flags.source.empty(), "evaluate: --model needs --source");
   check(!flags.several || !flags.source.empty(), "evaluate: --join-sources needs --source");
+  check(!flags.by_length || !flags.source.empty(), "evaluate: --by-length needs --source");
   warn_of_unused(flags.search);
   TestSet set = read_set(flags);
   Json json{{"segments", set.segments.size()}};

@@ -9,6 +9,7 @@
 #include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
+#include "store/shipped.h"
 #include "text/lines.h"
 #include "view/align.h"
 
@@ -77,7 +78,7 @@ std::vector<Row> measure_heads(const AlignmentTest& test, const Translator& tran
       check(cross != record.attentions.end(), "evaluate: --alignment needs a model with attention");
       if (rows.empty()) rows = rows_for(*cross, find("encoder-self") != record.attentions.end());
       // People number the words of a text that they see split by spaces.
-      for (Row& row : rows) row.score.add(align(record, row.heads, {.count = "spaces"}), gold[at + i]);
+      for (Row& row : rows) row.score.add(align(record, row.heads, {}), gold[at + i]);
     }
     console.live(fmt::format("aligned {} of {} pairs", thousands(static_cast<int64_t>(at + count)),
                              thousands(std::ssize(gold))));
@@ -131,12 +132,14 @@ int evaluate_alignment(const AlignmentTest& test, const ModelFlags& models) {
     if (best == nullptr || row.score.error_rate() < best->score.error_rate()) best = &row;
   }
   print(rows, best, test.json);
-  if (test.store_best && best != nullptr) {
+  check(!test.store_best || best->score.error_rate() < 1,
+        "evaluate: no head aligns any words as the gold alignments do, so none is stored as the best");
+  if (test.store_best) {
     FolderConfig config = translator.model().config;
     config.best_heads = best->heads.heads;
     config.best_layer = best->heads.layer;
     config.best_head = best->heads.head;
-    save_config(models.models.front(), config);
+    save_config(find_model(models.models.front()), config);
     fmt::print(stderr, "stored \"{}\" as the best heads of {}, for --heads best\n", best->name, models.models.front());
   }
   return kDone;

@@ -62,7 +62,8 @@ std::string text_lines(int64_t number, const Translation& translation, bool seve
   return out;
 }
 
-// Lines as they come, with a warning for each that was cut off, and one for all words that the model does not know.
+// Translates lines as they come. Warns of each truncated source, and once for all unknown words and for all
+// translations that reached the maximum length.
 class LineTranslator {
  public:
   explicit LineTranslator(const TranslateFlags& flags) : flags_(flags), output_(flags.output) {}
@@ -88,6 +89,7 @@ class LineTranslator {
           first_unknown_ += fmt::format("; it reads single characters, separated by spaces: \"{}\"", spaced);
         }
       }
+      if (!translations[i].candidates.front().hypothesis.ended && cut_short_++ == 0) first_cut_short_ = place(number);
       text += flags_.json ? json_line(lines[i], translations[i]) + "\n"
                           : text_lines(number + 1, translations[i], flags_.search.nbest > 1);
     }
@@ -101,6 +103,12 @@ class LineTranslator {
       first_unknown_ += fmt::format("; {} with unknown words", counted(with_unknown_ - 1, "more line"));
     }
     if (with_unknown_ > 0) console_.line(first_unknown_);
+    if (cut_short_ > 0) {
+      console_.line(fmt::format(
+          "{}: warning: the translation reached its maximum length before its end (--max-length, "
+          "--max-ratio){}",
+          first_cut_short_, cut_short_ > 1 ? fmt::format("; so did {}", counted(cut_short_ - 1, "more line")) : ""));
+    }
     output_.commit();
   }
 
@@ -121,8 +129,8 @@ class LineTranslator {
   Output output_;
   Console console_{stderr};
   std::optional<Translator> translator_;
-  int64_t before_ = 0, with_unknown_ = 0;
-  std::string first_unknown_;
+  int64_t before_ = 0, with_unknown_ = 0, cut_short_ = 0;
+  std::string first_unknown_, first_cut_short_;
 };
 
 int translate(const TranslateFlags& flags) {

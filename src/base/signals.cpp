@@ -3,13 +3,17 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <utility>
+#include <chrono>
+#include <optional>
 
 namespace fovea {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr int kInterruptedStatus = 128 + SIGINT;
+constexpr auto kSamePress = std::chrono::milliseconds(300);  // a signal that is sent twice counts once
 
 thread_local int depth = 0;  // of SignalsBlocked on this thread, and 1 for block_signals
 
@@ -68,17 +72,18 @@ Signals::~Signals() {
 void Signals::receive() const {
   // This thread alone takes every other signal as the program would without us: Ctrl-Z stops it, Ctrl-\ ends it.
   pthread_sigmask(SIG_SETMASK, &awaited_, nullptr);
-  bool interrupted = false;
+  std::optional<Clock::time_point> interrupted;
   while (true) {
     int signal = 0;
     sigwait(&awaited_, &signal);
     if (ended_) return;
     if (signal == SIGHUP && hangup_) {
       hangup_();
-    } else if (std::exchange(interrupted, true)) {
-      _exit(kInterruptedStatus);
-    } else {
+    } else if (!interrupted) {
+      interrupted = Clock::now();
       interrupt_();
+    } else if (Clock::now() - *interrupted > kSamePress) {
+      _exit(kInterruptedStatus);
     }
   }
 }

@@ -36,7 +36,8 @@ void block_signals();
 // Receives SIGINT, SIGTERM and SIGHUP on a thread of its own while it lives, and blocks signals on the calling thread
 // and on the threads it starts. Create it before other threads.
 //
-// The first SIGINT or SIGTERM calls `interrupt`. The second one ends the program at once, with status 130. SIGHUP calls
+// The first SIGINT or SIGTERM calls `interrupt`. The second one ends the program at once, with status 130,
+// unless it follows within 0.3 seconds: timeout(1) and some shells send a signal twice. SIGHUP calls
 // `hangup` every time. Without `hangup` it is one more kind of interrupt, unless the program was started to ignore it
 // (nohup). A write to a closed pipe fails with EPIPE and ends nothing.
 //

@@ -110,6 +110,21 @@ TEST(Signals, HangupsAreTheirOwnCalls) {
   interrupts.wait_for(1);
 }
 
+// timeout(1) signals its child and then the child's process group.
+TEST(SignalsDeathTest, ASignalSentTwiceIsOneInterrupt) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto send_twice = [] {
+    Calls calls;
+    const Signals signals([&] { calls.add(); });
+    kill(getpid(), SIGTERM);
+    calls.wait_for(1);
+    kill(getpid(), SIGTERM);
+    usleep(150'000);
+    _exit(7);
+  };
+  EXPECT_EXIT(send_twice(), ::testing::ExitedWithCode(7), "");
+}
+
 TEST(SignalsDeathTest, TheSecondInterruptEndsTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto interrupt_twice = [](int first, int second) {
@@ -117,6 +132,7 @@ TEST(SignalsDeathTest, TheSecondInterruptEndsTheProgram) {
     const Signals signals([&] { calls.add(); });
     kill(getpid(), first);
     calls.wait_for(1);
+    usleep(400'000);
     kill(getpid(), second);
     while (true) pause();
   };

@@ -297,7 +297,7 @@ TEST_F(Http, ThroughNginxNobodyGetsAnothersAnswer) {
 }
 
 TEST_F(Http, AHalfClosedClientGetsItsAnswer) {
-  const Server slow({"-m", model(), "--max-cost", "100000000"});
+  const Server slow({"-m", model(), "--max-cost", "100000000", "--timeout", "120"});
   Json request = slow_request();
   request["min_length"] = 600;
   request["max_length"] = 601;
@@ -306,7 +306,7 @@ TEST_F(Http, AHalfClosedClientGetsItsAnswer) {
   const std::string bytes = post(fmt::format("Content-Length: {}\r\n", body.size()), body);
   send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   shutdown(socket, SHUT_WR);
-  const Exchange e = exchange(socket, "", 5000);
+  const Exchange e = exchange(socket, "", 60'000);
   EXPECT_NE(e.got.find("HTTP/1.1 200 OK"), std::string::npos) << e.got.substr(0, 200);
   EXPECT_TRUE(e.closed);
   EXPECT_EQ(slow.metric("fovea_cancelled_total{model=\"model\"}"), 0);

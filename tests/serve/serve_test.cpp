@@ -426,7 +426,7 @@ TEST_F(Serve, ALongRequestKeepsNoShortOneWaiting) {
 }
 
 TEST_F(Serve, StopsWhenItHasFinishedWhatItAccepted) {
-  Server stopping({"-m", model(), "--log", "json", "--max-cost", "100000000"});
+  Server stopping({"-m", model(), "--log", "json", "--max-cost", "100000000", "--grace", "120", "--timeout", "120"});
   Json request = slow_request();
   request["min_length"] = 600;
   request["max_length"] = 601;

@@ -139,7 +139,7 @@ void add_serve(CLI::App& app, Run& run) {
   const auto access = [&](const std::string& name, auto& value, const std::string& help, const std::string& type) {
     command->add_option(name, value, help)->type_name(type)->group("Access");
   };
-  access("--api-key", flags->api_key, "Require this key of each request: Authorization: Bearer KEY.", "KEY");
+  access("--api-key", flags->api_key, "Require this key on every request: Authorization: Bearer KEY.", "KEY");
   access("--api-keys", flags->api_keys, "Require one of the keys in this file; each line has a name and a key.",
          "FILE");
   access("--cors", flags->api.cors, "Let pages of this origin use the API; * for any.", "ORIGIN");
@@ -154,28 +154,28 @@ void add_serve(CLI::App& app, Run& run) {
   const auto limit = [&](const std::string& name, int64_t& value, double least, const std::string& help) {
     command->add_option(name, value, help)->check(at_least(least))->capture_default_str()->group("Limits");
   };
-  limit("--max-queue", flags->max_queue, 1, "Requests that may wait for a model; more are refused (503).");
-  limit("--max-body", flags->http.max_body, 1, "Bytes of a request's body (413).");
-  limit("--max-text", flags->api.limits.max_text, 1, "Characters of a request's texts (413).");
+  limit("--max-queue", flags->max_queue, 1, "Maximum number of requests waiting for a model (503).");
+  limit("--max-body", flags->http.max_body, 1, "Maximum size of a request body in bytes (413).");
+  limit("--max-text", flags->api.limits.max_text, 1, "Maximum number of characters in the texts of a request (413).");
   limit("--max-cost", flags->api.clients.max_cost, 1,
-        "Target tokens times beam that a request may take (413); a client's requests under way may take twice as many "
-        "(429).");
+        "Maximum decoding cost of a request, in target tokens times beam size (413); a client's requests in progress may "
+        "cost twice as much (429).");
   limit("--rate-limit", flags->api.clients.requests_per_minute, 0,
-        "Requests a minute of one API key or address (429); 0 for any number.");
+        "Maximum number of requests per minute for each API key or address (429); 0 for no limit.");
   limit("--max-connections", flags->http.max_connections, 1,
-        "Open connections; at the limit, idle ones are closed for new ones.");
-  limit("--max-connections-per-address", flags->http.max_per_address, 1, "Open connections of one address.");
+        "Maximum number of open connections; at the limit, idle ones are closed for new ones.");
+  limit("--max-connections-per-address", flags->http.max_per_address, 1, "Maximum number of open connections from one address.");
   const auto time = [&](const std::string& name, double& value, double least, const std::string& help) {
     command->add_option(name, value, help)->check(at_least(least))->capture_default_str()->group("Limits");
   };
-  time("--timeout", flags->api.timeout, 0.001, "Seconds for a request to arrive, and for its answer (408).");
-  time("--grace", flags->http.grace, 0, "Seconds for requests under way to finish when the server is stopped.");
+  time("--timeout", flags->api.timeout, 0.001, "Time limit in seconds for a request to arrive, and for its answer (408).");
+  time("--grace", flags->http.grace, 0, "Seconds that requests in progress have to finish when the server is stopped.");
   command
       ->add_option("--batch-wait-ms", flags->batch_wait_ms, "Milliseconds to wait for requests to share a batch with.")
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str()
       ->group("Running");
-  command->add_option("--threads", flags->threads, "Threads that all models share; 0 for one a core.")
+  command->add_option("--threads", flags->threads, "Number of CPU threads, shared by all models; 0 for all cores.")
       ->check(at_least(0))
       ->group("Running");
   add_flags(*command, flags->translator, "Running");
