@@ -114,9 +114,7 @@ class LineTranslator {
 
  private:
   std::string place(int64_t number) const {
-    const std::string_view input = !flags_.texts.empty() ? "text"
-                                   : flags_.input == "-" ? "standard input"
-                                                         : flags_.input;
+    const std::string input = !flags_.texts.empty() ? "text" : flags_.input == "-" ? "standard input" : flags_.input;
     return fmt::format("{}:{}", input, number + 1);
   }
   void load(const std::string& first) {

@@ -75,7 +75,9 @@ std::string written(const Field::Value& value) {
 }  // namespace
 
 std::string nearest_spelling(std::string_view word, const std::vector<std::string>& words) {
+  constexpr size_t kLongest = 64;  // a longer word is no misspelling, and the distance takes time
   std::string best;
+  if (word.size() > kLongest) return best;
   const size_t most_edits = word.size() <= 3 ? 1 : std::max<size_t>(2, word.size() / 3);
   size_t least = most_edits + 1;
   for (const std::string& candidate : words) {

@@ -116,6 +116,7 @@ std::vector<Case> cases() {
       // Hosts.
       {"no Host", "GET /health HTTP/1.1\r\n\r\n" + smuggled, 400, true},
       {"two Hosts", get("Host: localhost\r\n") + smuggled, 400, true},
+      {"two Hosts in HTTP/1.0", "GET /health HTTP/1.0\r\n" + kHost + kHost + "\r\n" + smuggled, 400, true},
       {"a foreign Host", "GET /health HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403, false},
       {"a foreign Host with a port", "GET /health HTTP/1.1\r\nHost: evil.example:80\r\n\r\n", 403, false},
       {"a foreign absolute target", "GET http://evil.example/health HTTP/1.1\r\n" + kHost + "\r\n", 403, false},

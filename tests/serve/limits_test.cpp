@@ -125,6 +125,78 @@ TEST_F(Limits, ReloadsItsModels) {
   EXPECT_EQ(reloading.post("/v1/translate", small()).status, 200);
 }
 
+// Jobs that expire in the queue are counted while the metrics ask for the queue's length.
+TEST_F(Limits, MetricsAndExpiringJobsDoNotWaitForOneAnother) {
+  Server expiring({"-m", model(), "--timeout", "0.2", "--threads", "1", "--max-cost", "100000000", "--log", "off"});
+  const int slow = begin(expiring, slow_request());
+  std::vector<std::future<void>> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.push_back(std::async(std::launch::async, [&expiring, i] {
+      for (int n = 0; n < 40; ++n) {
+        const double penalty = 0.01 * (i * 40 + n);  // each is a batch of its own
+        if (i % 2 == 0) expiring.get("/metrics");
+        if (i % 2 == 1) expiring.post("/v1/translate", Json{{"text", "a b c"}, {"length_penalty", penalty}});
+      }
+    }));
+  }
+  for (auto& client : clients) client.get();
+  EXPECT_EQ(expiring.get("/health").status, 200);
+  close(slow);
+  expiring.signal(SIGTERM);
+  EXPECT_EQ(expiring.wait(), 0);
+}
+
+// Each of these is small, and was slow or large to answer.
+TEST_F(Limits, SmallRequestsCannotAskForMuch) {
+  std::string many;
+  for (int i = 0; i < 19'000; ++i) many += "a ";
+  const Reply prefix =
+      server->post("/v1/translate", Json{{"text", std::vector<std::string>(300, "a")}, {"prefix", many}});
+  EXPECT_EQ(prefix.status, 400) << prefix.body.substr(0, 200);
+  EXPECT_EQ(server->post("/v1/translate", Json{{"text", "a"}, {"prefix", std::string(41'000, 'a')}}).status, 413);
+  EXPECT_EQ(server->post("/v1/translate", Json{{"text", "a"}, {std::string(900'000, 'k'), 1}}).status, 400);
+  const std::string markup = "<a " + std::string(200'000, 'x') + ">hello";
+  const Reply html =
+      server->post("/translate", Json{{"q", markup}, {"target", "de"}, {"format", "html"}, {"alternatives", 63}});
+  EXPECT_EQ(html.status, 413) << html.body.substr(0, 200);
+  const Reply sampled = server->post("/v1/translate", Json{{"text", "a"},
+                                                           {"sample", true},
+                                                           {"temperature", 1000},
+                                                           {"nbest", 64},
+                                                           {"max_length", 4096},
+                                                           {"max_ratio", 0}});
+  EXPECT_EQ(sampled.status, 413) << sampled.body.substr(0, 200);
+}
+
+TEST_F(Limits, BehindAProxyTheLastForwardedAddressCounts) {
+  const Server proxied({"-m", model(), "--rate-limit", "3", "--behind-proxy"});
+  int refused = 0;
+  for (int i = 0; i < 8; ++i) {
+    const std::string spoofed = "10.0.0." + std::to_string(i);
+    const Reply reply = proxied.post("/v1/translate", small(),
+                                     {{"X-Forwarded-For", spoofed}, {"X-Forwarded-For", spoofed + ", 192.0.2.1"}});
+    refused += reply.status == 429 ? 1 : 0;
+  }
+  EXPECT_EQ(refused, 5);
+  for (int i = 0; i < 8; ++i) {
+    const Reply reply = proxied.post("/v1/translate", small(), {{"X-Forwarded-For", "2001:db8::" + std::to_string(i)}});
+    EXPECT_EQ(reply.status, i < 3 ? 200 : 429);
+  }
+}
+
+TEST_F(Limits, SlowRequestsDoNotDelayTheEnd) {
+  Server stopping({"-m", model(), "--grace", "0.5"});
+  const int half = stopping.connect();
+  const std::string bytes = "POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{";
+  send(half, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  usleep(100'000);
+  const auto begin = Clock::now();
+  stopping.signal(SIGTERM);
+  EXPECT_EQ(stopping.wait(), 0);
+  EXPECT_LT(std::chrono::duration<double>(Clock::now() - begin).count(), 8) << "its time to arrive is 30 seconds";
+  close(half);
+}
+
 TEST_F(Limits, StopsInTimeWhateverIsUnderWay) {
   Server stopping({"-m", model(), "--grace", "0.5", "--max-cost", "100000000"});
   auto slow = std::async(std::launch::async, [&] { return stopping.post("/v1/translate", slow_request()); });

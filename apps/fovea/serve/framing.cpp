@@ -56,7 +56,8 @@ std::string parameter(std::string_view header, std::string_view name) {
 }  // namespace
 
 void check_framing(const RequestHead& head) {
-  if (head.version() == 11 && head.count(http::field::host) != 1) {
+  const size_t least = head.version() == 11 ? 1 : 0;  // HTTP/1.0 did not know the header
+  if (head.count(http::field::host) > 1 || head.count(http::field::host) < least) {
     throw bad_request(fmt::format("Expected one Host header, got {}.", head.count(http::field::host)));
   }
   const size_t lengths = head.count(http::field::content_length), codings = head.count(http::field::transfer_encoding);

@@ -53,7 +53,9 @@ void Job::measure(const Translator& translator) {
     int64_t written = 0;
     if (targets.empty()) {
       const int64_t most = longest_target(search, read, static_cast<int64_t>(i));
-      written = beams_of(search) * std::min(most, std::max(search.min_length, 2 * read + 10));
+      // Samples may be as long as they are allowed to be: at a high temperature the end mark is rare.
+      const int64_t usual = search.sample ? most : std::max(search.min_length, 2 * read + 10);
+      written = beams_of(search) * std::min(most, usual);
     } else {
       written = std::ssize(model.target->encode(targets[i])) + 1;
     }

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "fovea/serve/answers.h"
 #include "fovea/serve/api.h"
 #include "fovea/serve/html.h"
 #include "fovea/serve/language.h"
@@ -161,6 +162,13 @@ Reply Api::libre_translate(const Call& call) {
   LibreRequest request = call.form.empty() ? from_json(call) : from_form(call);
   const std::string sample = request.texts.empty() ? "" : request.texts.front().substr(0, 1000);
   const auto served = find_languages(request.source, request.target, sample);
+  // Markup is repeated for every alternative, and a byte may take six in JSON.
+  int64_t bytes = 0;
+  for (const std::string& text : request.texts) bytes += std::ssize(text);
+  if (6 * bytes * (request.alternatives + 1) > kMostAnswerBytes) {
+    throw too_large(fmt::format("q: expected at most {} bytes with {} alternatives, got {}.",
+                                kMostAnswerBytes / 6 / (request.alternatives + 1), request.alternatives, bytes));
+  }
   std::vector<Document> documents;
   for (const std::string& text : request.texts) documents.emplace_back(text, request.is_html);
   SearchOptions search = options_.search;
@@ -254,6 +262,7 @@ Reply Api::languages(const Call&) {
 Reply Api::detect(const Call& call) {
   std::string text = utf8_field(call, "q");
   if (call.form.empty()) text = fmt::format("{}", fmt::join(Members(call.body).texts("q"), "\n"));
+  text.resize(std::min<size_t>(text.size(), 10'000));  // more would tell no more
   const std::vector<std::string> codes = source_languages();
   if (codes.empty()) throw bad_request("The models of this server do not say which languages they translate from.");
   Json list = Json::array();

@@ -77,7 +77,7 @@ void Metrics::add_gauge(const std::string& name, const std::string& help, const 
 }
 
 std::string Metrics::text() const {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   std::string out;
   head(out, "fovea_requests_total", "counter", "Requests answered.");
   for (const auto& [key, count] : requests_) {
@@ -104,7 +104,10 @@ std::string Metrics::text() const {
   count("fovea_target_tokens_total", "Tokens written.", &OfModel::target_tokens);
   count("fovea_cancelled_total", "Requests whose client went away or whose time ran out.", &OfModel::cancelled);
   std::string last;
-  for (const Gauge& gauge : gauges_) {
+  // A gauge takes locks of its own, under which others count: it must not be asked under ours.
+  const std::vector<Gauge> gauges = gauges_;
+  lock.unlock();
+  for (const Gauge& gauge : gauges) {
     if (gauge.name != last) head(out, gauge.name, "gauge", gauge.help);
     last = gauge.name;
     out += gauge.labels.empty() ? fmt::format("{} {}\n", gauge.name, gauge.value())

@@ -62,6 +62,8 @@ void check_texts(const std::vector<std::string>& texts, const Limits& limits) {
   }
 }
 
+constexpr int64_t kMostPrefix = 40'000;  // bytes
+
 ForcedBegin read_begin(Members& members, const Hosted& model) {
   ForcedBegin begin;
   const auto add_word = [&](const std::string& name, const std::string& text) {
@@ -71,6 +73,9 @@ ForcedBegin read_begin(Members& members, const Hosted& model) {
   };
   if (const Json* prefix = members.find("prefix")) {
     if (prefix->is_string()) {
+      if (std::ssize(prefix->get_ref<const std::string&>()) > kMostPrefix) {
+        throw too_large(fmt::format("prefix: expected at most {} bytes.", kMostPrefix));
+      }
       for (const int32_t id : model.translator().model().target->encode(prefix->get<std::string>())) {
         begin.push_back({id});
       }
@@ -273,6 +278,10 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   const auto job = plain_job(members.texts("text", &wanted.is_list), search, limits);
   if (attention) check_encoder_weights(*job, model, wanted.attention);
   if (!begin.empty()) {
+    const int64_t longest = std::min(job->search.max_length, Limits::kMostLength);
+    if (std::ssize(begin) >= longest) {
+      throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", longest, begin.size()));
+    }
     job->search.begins.assign(job->sources.size(), begin);
     check_search(job->search);
     const int64_t most = model.translator().most_target();

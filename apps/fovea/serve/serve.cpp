@@ -157,18 +157,21 @@ void add_serve(CLI::App& app, Run& run) {
   limit("--max-queue", flags->max_queue, 1, "Maximum number of requests waiting for a model (503).");
   limit("--max-body", flags->http.max_body, 1, "Maximum size of a request body in bytes (413).");
   limit("--max-text", flags->api.limits.max_text, 1, "Maximum number of characters in the texts of a request (413).");
-  limit("--max-cost", flags->api.clients.max_cost, 1,
-        "Maximum decoding cost of a request, in target tokens times beam size (413); a client's requests in progress may "
-        "cost twice as much (429).");
+  limit(
+      "--max-cost", flags->api.clients.max_cost, 1,
+      "Maximum decoding cost of a request, in target tokens times beam size (413); a client's requests in progress may "
+      "cost twice as much (429).");
   limit("--rate-limit", flags->api.clients.requests_per_minute, 0,
         "Maximum number of requests per minute for each API key or address (429); 0 for no limit.");
   limit("--max-connections", flags->http.max_connections, 1,
         "Maximum number of open connections; at the limit, idle ones are closed for new ones.");
-  limit("--max-connections-per-address", flags->http.max_per_address, 1, "Maximum number of open connections from one address.");
+  limit("--max-connections-per-address", flags->http.max_per_address, 1,
+        "Maximum number of open connections from one address.");
   const auto time = [&](const std::string& name, double& value, double least, const std::string& help) {
     command->add_option(name, value, help)->check(at_least(least))->capture_default_str()->group("Limits");
   };
-  time("--timeout", flags->api.timeout, 0.001, "Time limit in seconds for a request to arrive, and for its answer (408).");
+  time("--timeout", flags->api.timeout, 0.001,
+       "Time limit in seconds for a request to arrive, and for its answer (408).");
   time("--grace", flags->http.grace, 0, "Seconds that requests in progress have to finish when the server is stopped.");
   command
       ->add_option("--batch-wait-ms", flags->batch_wait_ms, "Milliseconds to wait for requests to share a batch with.")

@@ -50,6 +50,15 @@ auto into(ErrorCode& error) { return net::redirect_error(net::use_awaitable, err
 
 std::string text_of(boost::beast::string_view view) { return {view.data(), view.size()}; }
 
+// A client has at least 2^64 IPv6 addresses: they count as one.
+std::string address_text(in6_addr address) {
+  const bool whole = IN6_IS_ADDR_LOOPBACK(&address) || IN6_IS_ADDR_V4MAPPED(&address);
+  if (!whole) std::fill(address.s6_addr + 8, address.s6_addr + 16, 0);
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(AF_INET6, &address, text, sizeof text);
+  return std::string(text) + (whole ? "" : "/64");
+}
+
 std::string address_of(const Socket& socket) {
   ErrorCode error;
   const auto endpoint = socket.remote_endpoint(error);
@@ -61,12 +70,7 @@ std::string address_of(const Socket& socket) {
     return text;
   }
   if (address->sa_family != AF_INET6) return "unix";
-  // A client has at least 2^64 IPv6 addresses: they count as one.
-  in6_addr v6 = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
-  const bool whole = IN6_IS_ADDR_LOOPBACK(&v6) || IN6_IS_ADDR_V4MAPPED(&v6);
-  if (!whole) std::fill(v6.s6_addr + 8, v6.s6_addr + 16, 0);
-  inet_ntop(AF_INET6, &v6, text, sizeof text);
-  return std::string(text) + (whole ? "" : "/64");
+  return address_text(reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
 }
 
 // The client's own, where it is harmless in a log.
@@ -80,11 +84,16 @@ std::string request_id(const std::string& given, std::atomic<uint64_t>& requests
   return fmt::format("{:08x}-{:x}", start, ++requests);
 }
 
-// The address that the nearest proxy saw.
-std::string last_forwarded(const std::string& list) {
-  const size_t comma = list.rfind(','), begin = list.find_first_not_of(' ', comma == std::string::npos ? 0 : comma + 1);
-  return begin == std::string::npos ? ""
-                                    : list.substr(begin, std::min(list.find_last_not_of(' ') + 1 - begin, size_t{64}));
+// The address that the nearest proxy saw: the last of the last X-Forwarded-For header.
+std::string last_forwarded(const RequestHead& head) {
+  std::string list;
+  const auto [begin, end] = head.equal_range("X-Forwarded-For");
+  for (auto field = begin; field != end; ++field) list = text_of(field->value());
+  const size_t comma = list.rfind(','), at = list.find_first_not_of(' ', comma == std::string::npos ? 0 : comma + 1);
+  if (at == std::string::npos) return "";
+  const std::string address = list.substr(at, std::min(list.find_last_not_of(' ') + 1 - at, size_t{64}));
+  in6_addr v6{};
+  return inet_pton(AF_INET6, address.c_str(), &v6) == 1 ? address_text(v6) : address;
 }
 
 }  // namespace
@@ -164,7 +173,7 @@ void Connections::wake_all() {
   const std::lock_guard lock(mutex_);
   for (Session* session : all_) {
     if (const std::shared_ptr<Session> kept = session->weak_from_this().lock()) {
-      net::post(kept->executor(), [kept] { kept->wake(); });
+      net::post(kept->executor(), [kept] { kept->hurry(); });
     }
   }
 }
@@ -195,20 +204,32 @@ Session::Session(Shared& shared, Socket socket)
 Session::~Session() { shared_.connections.remove(*this); }
 
 // Cancels what the connection does once the time is over. Disarmed or armed anew, the old time does not count.
-void Session::arm(milliseconds most) {
+void Session::arm_until(Clock::time_point until) {
   expired_ = false;
-  deadline_.expires_after(most);
+  until_ = std::min(until, shared_.stops_at.load());
+  deadline_.expires_at(until_);
   deadline_.async_wait([weak = weak_from_this()](const ErrorCode& error) {
     const auto self = weak.lock();
-    if (error || !self || self->deadline_.expiry() > Clock::now()) return;
+    if (error || !self || self->until_ > Clock::now()) return;
     self->expired_ = true;
     ErrorCode ignored;
     self->socket_.cancel(ignored);
   });
 }
 
+void Session::disarm() {
+  until_ = Clock::time_point::max();
+  deadline_.cancel();
+}
+
+void Session::hurry() {
+  wake();
+  if (until_ != Clock::time_point::max() && until_ > shared_.stops_at.load()) arm_until(until_);
+}
+
 void Session::end_waiting() {
   ended_ = true;
+  if (!idle_) return;  // a request has begun; it is the last
   ErrorCode ignored;
   socket_.cancel(ignored);
 }
@@ -235,11 +256,13 @@ net::awaitable<bool> Session::next_request(bool first) {
   if (buffer_.size() > 0) co_return true;
   if (shared_.stopping && !first && socket_.available() == 0) co_return false;
   shared_.connections.begin_idle(*this);
-  arm(first ? kFirstByte : kIdle);
+  idle_ = true;
+  arm(first ? kFirstByte : shared_.stopping ? kUnwatched : kIdle);
   ErrorCode error;
   const auto space = buffer_.prepare(kFirstRead);
   size_t count = co_await socket_.async_read_some(space, into(error));
   disarm();
+  idle_ = false;
   shared_.connections.end_idle(*this);
   if (error == net::error::operation_aborted && ended_) {
     ErrorCode ignored;
@@ -301,7 +324,7 @@ Call Session::read_head() {
   call.accepts_gzip = head[http::field::accept_encoding].find("gzip") != boost::beast::string_view::npos;
   call.address = address_;
   if (shared_.options.behind_proxy) {
-    const std::string forwarded = last_forwarded(text_of(head["X-Forwarded-For"]));
+    const std::string forwarded = last_forwarded(head.base());
     if (!forwarded.empty()) call.address = forwarded;
     call.secure = text_of(head["X-Forwarded-Proto"]) == "https";
   }
@@ -345,7 +368,7 @@ net::awaitable<bool> Session::read_request(Call& call) {
     if (refused->status > 0) co_await refuse(*refused);
     co_return false;
   }
-  keep_alive_ = parser_->get().keep_alive() && !shared_.stopping;
+  keep_alive_ = parser_->get().keep_alive() && !shared_.stopping && !ended_;
   call.body = std::move(parser_->get().body());
   bytes_in_ = call.body.size();
   try {
@@ -402,7 +425,8 @@ net::awaitable<std::optional<Answer>> Session::await_job(Work work) {
     if (!watched_ && Clock::now() - begin_ >= kUnwatched) watch_client();
     if (half_closed_ && is_reset()) gone_ = true;
   }
-  if (watched_) socket_.cancel(ignored);  // the watch
+  ++watch_;
+  if (watched_) socket_.cancel(ignored);
   if (gone_) co_return std::nullopt;
   if (shared_.stopping && !job.is_done()) co_return Api::error_answer(path_, overloaded("The server is stopping."));
   co_return work.finish();
@@ -412,9 +436,9 @@ net::awaitable<std::optional<Answer>> Session::await_job(Work work) {
 // for the answer: an interim response, which a closed connection answers with a reset, tells the two apart.
 void Session::watch_client() {
   watched_ = true;
-  socket_.async_wait(Socket::wait_read, [weak = weak_from_this()](const ErrorCode& error) {
+  socket_.async_wait(Socket::wait_read, [weak = weak_from_this(), watch = watch_](const ErrorCode& error) {
     const auto self = weak.lock();
-    if (error || !self) return;
+    if (error || !self || self->watch_ != watch) return;
     char byte = 0;
     const ssize_t got = recv(self->socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (got > 0) return;  // another request, for later

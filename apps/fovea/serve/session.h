@@ -92,6 +92,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // On the strand.
   void end_waiting();  // an idle connection closes
   void wake() { wake_.cancel(); }
+  void hurry();  // the server stops: deadlines end with its grace
 
  private:
   friend class Connections;
@@ -110,8 +111,9 @@ class Session : public std::enable_shared_from_this<Session> {
   ApiError error_of(const boost::system::error_code& error) const;
   template <class Response> void add_headers(Response& response, const Answer& answer) const;
   Clock::time_point end_of(const Job& job) const { return std::min(job.deadline, shared_.stops_at.load()); }
-  void arm(std::chrono::milliseconds most);
-  void disarm() { deadline_.cancel(); }
+  void arm(std::chrono::milliseconds most) { arm_until(Clock::now() + most); }
+  void arm_until(Clock::time_point until);
+  void disarm();
   void watch_client();
   bool is_reset();
   void note(const Answer& answer);
@@ -122,10 +124,13 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::steady_timer deadline_, wake_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
-  bool expired_ = false;     // the deadline of a read or write has passed
-  bool keep_alive_ = false;  // the connection may have another request
-  bool lingers_ = false;     // the client may still be sending what is not read
-  bool ended_ = false;       // an idle connection is to close
+  Clock::time_point until_ = Clock::time_point::max();  // of the current read or write
+  bool expired_ = false;                                // the deadline of a read or write has passed
+  bool keep_alive_ = false;                             // the connection may have another request
+  bool lingers_ = false;                                // the client may still be sending what is not read
+  bool idle_ = false;                                   // it waits for a request
+  bool ended_ = false;                                  // an idle connection is to close
+  int64_t watch_ = 0;  // counts the jobs waited for: a late event of an earlier one does not count
   bool gone_ = false, half_closed_ = false, watched_ = false;
   // Of the current request.
   Clock::time_point begin_;
