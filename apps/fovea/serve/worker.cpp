@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostThreads = 4;               // of a model; more would split the queue into batches that are too small
 constexpr int64_t kWorthSharing = 4'000'000;  // multiplications of a step; with fewer, cores would wait for one another
 
-constexpr int64_t kShares = 4;  // of a batch: where several clients wait, one has at most one of them
+constexpr int64_t kShares = 8;  // of a batch: where several clients wait, one has at most one of them
 
 bool together(const Job& a, const Job& b) { return !a.alone && !b.alone && a.group == b.group; }
 
