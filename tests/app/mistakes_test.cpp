@@ -57,6 +57,15 @@ TEST_F(App, AModelIsNoText) {
   EXPECT_EQ(fovea_command({"view", model()}).status, 0);  // the curves of the run
 }
 
+// Before anything is computed or printed.
+TEST_F(App, LateMistakesAreFoundFirst) {
+  const std::string text = folder->file("late.txt", "a b\n");
+  expect_failure({"evaluate", "--hypotheses", text, "--references", text, "--by-length"}, 1,
+                 "--by-length needs --source");
+  expect_failure({"align", "-m", model(), "--reverse-model", "no-such-model", text, text}, 1,
+                 "no-such-model: there is no such model folder");
+}
+
 TEST_F(App, AWholeSentenceNeedsQuotes) {
   const Outcome words = fovea_command({"translate", "-m", model(), "a", "b", "c"});
   EXPECT_EQ(words.status, 0);
