@@ -116,7 +116,8 @@ class Training {
   }
 
   void forward_backward() {
-    const Var loss = mean(cross_entropy(model_->force({source_, lengths_}, before_).logits, after_, 0.0f, kPad, true));
+    const Var loss =
+        mean(cross_entropy(model_->teacher_force({source_, lengths_}, before_).logits, after_, 0.0f, kPad, true));
     tape_.backward(loss);
     const Device d = loss.device();
     kernels(d).affine(stream(d), {.x = loss.value().reshape({1}), .y = loss_});

@@ -58,7 +58,7 @@ class Decoding {
       }
     }
     const Tensor target = from_host(before, {bench::kLength, batch}, Device::cpu());
-    const Var logits = seq2seq_.model->force(bench::random_source(batch), target).logits;
+    const Var logits = seq2seq_.model->teacher_force(bench::random_source(batch), target).logits;
     double worst = 0;
     for (int64_t t = 0; t + 1 < bench::kLength; ++t) {
       for (int64_t b = 0; b < batch; ++b) {

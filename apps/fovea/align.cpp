@@ -36,7 +36,7 @@ class Aligner {
 
   std::vector<Alignment> operator()(std::span<const std::string> sources, std::span<const std::string> targets) const {
     const auto from = swapped_ ? targets : sources, to = swapped_ ? sources : targets;
-    const std::vector<Hypothesis> forced = translator_.score(from, to, {.keep_weights = true});
+    const std::vector<Hypothesis> forced = translator_.score(from, to, {.capture_weights = true});
     std::vector<Alignment> alignments;
     for (size_t i = 0; i < forced.size(); ++i) {
       Alignment& links =

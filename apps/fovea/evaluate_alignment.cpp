@@ -67,7 +67,7 @@ std::vector<Row> measure_heads(const AlignmentTest& test, const Translator& tran
     const size_t count = std::min(kPairsAtOnce, gold.size() - at);
     const auto sources = std::span(lines.source).subspan(at, count),
                targets = std::span(lines.target).subspan(at, count);
-    const std::vector<Hypothesis> forced = translator.score(sources, targets, {.keep_weights = true});
+    const std::vector<Hypothesis> forced = translator.score(sources, targets, {.capture_weights = true});
     for (size_t i = 0; i < count; ++i) {
       const AttentionRecord record = translator.record(sources[i], forced[i]);
       const auto find = [&](std::string_view kind) {

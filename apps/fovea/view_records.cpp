@@ -63,8 +63,8 @@ class ModelRecords {
   }
   void decoded(std::span<const std::string> sources, size_t before, const Take& take) const {
     SearchOptions search = flags_.search;
-    search.keep_weights = true;
-    search.keep_scores = flags_.scores;
+    search.capture_weights = true;
+    search.capture_scores = flags_.scores;
     search.alternatives = flags_.alternatives;
     const std::vector<Translation> translations = translator_.translate(sources, search);
     for (size_t i = 0; i < sources.size(); ++i) {
@@ -79,7 +79,8 @@ class ModelRecords {
   }
   void forced(std::span<const std::string> sources, std::span<const std::string> targets, size_t before,
               const Take& take) const {
-    const ScoreOptions options{.keep_weights = true, .keep_scores = flags_.scores, .alternatives = flags_.alternatives};
+    const ScoreOptions options{
+        .capture_weights = true, .capture_scores = flags_.scores, .alternatives = flags_.alternatives};
     const std::vector<Hypothesis> hypotheses = translator_.score(sources, targets, options);
     for (size_t i = 0; i < sources.size(); ++i) {
       AttentionRecord record = translator_.record(sources[i], hypotheses[i]);

@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
     const std::vector<std::string> lines(argv + 2, argv + argc);
     fovea::SearchOptions search;
     search.beam = 5;
-    search.keep_weights = true;
+    search.capture_weights = true;
     const std::vector<fovea::Translation> found = translator.translate(lines, search);
     for (size_t i = 0; i < lines.size(); ++i) {
       std::printf("%s\n", found[i].text().c_str());

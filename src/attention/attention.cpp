@@ -120,22 +120,22 @@ Memory Attention::memory_of(const Var& keys, const Var& values, const Tensor& le
   return {score_->project_keys(turned(keys, position, 1), position), values, lengths};
 }
 
-Memory Attention::remember(const Var& states, const Tensor& lengths, int64_t position) const {
+Memory Attention::project_memory(const Var& states, const Tensor& lengths, int64_t position) const {
   const Var values = values_ ? (*values_)(states) : states;  // before the keys: see dot_attention
   return memory_of(keys_ ? (*keys_)(states) : states, values, lengths, position);
 }
 
-Looking Attention::look_at_itself(const Var& states, const Tensor& lengths, int64_t position) const {
+ProjectedAttention Attention::project_self(const Var& states, const Tensor& lengths, int64_t position) const {
   if (!of_one_ || !of_one_->suit(states)) {
-    const Memory memory = remember(states, lengths, position);
+    const Memory memory = project_memory(states, lengths, position);
     return {project_query(states, position, 1), memory};
   }
   const Var all = (*of_one_)(states);
   return {turned(all[0], position, 1), memory_of(all[1], all[2], lengths, position)};
 }
 
-Looking Attention::look_at(const Var& states, const Tensor& lengths, const Var& query) const {
-  if (!of_memory_ || !of_memory_->suit(states)) return {project_query(query, 0, 1), remember(states, lengths)};
+ProjectedAttention Attention::project_cross(const Var& states, const Tensor& lengths, const Var& query) const {
+  if (!of_memory_ || !of_memory_->suit(states)) return {project_query(query, 0, 1), project_memory(states, lengths)};
   const Var both = (*of_memory_)(states);
   return {project_query(query, 0, 1), memory_of(both[0], both[1], lengths, 0)};
 }
@@ -195,8 +195,8 @@ Var Attention::select(const Var& scores, const Mask& mask, AttentionResult& resu
     const Var one = affine(Var(zeros(rows, soft.dtype(), soft.device())), 1.0f, 1.0f);
     const Var drawn = affine(dropout(one, 0.5f), 0.5f);  // 1 or 0
     // A chosen weight is never 0, but a masked row has none: the small number keeps its logarithm finite.
-    const Var log_choice = log(affine(sum(chosen * soft, 3), 1.0f, 1e-20f));
-    result.log_choice = log_choice * drawn.reshape(log_choice.shape());
+    const Var selection_log_prob = log(affine(sum(chosen * soft, 3), 1.0f, 1e-20f));
+    result.selection_log_prob = selection_log_prob * drawn.reshape(selection_log_prob.shape());
     result.entropy = affine(sum(soft * log(affine(soft, 1.0f, 1e-20f)), 3), -1.0f);
     return soft + (chosen - soft) * drawn;
   }
@@ -210,7 +210,7 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
 
   float scale = 1.0f;
   // The fused kernel's weights are for looking at; where they may enter a loss, they need a gradient.
-  const bool may_enter_loss = query.keep_weights && Tape::current() != nullptr;
+  const bool may_enter_loss = query.capture_weights && Tape::current() != nullptr;
   const bool plain = config_.selection == "soft" && config_.scope != "local-p" && distances_ == nullptr &&
                      !config_.coverage && !may_enter_loss && query.edits.empty();
   if (plain && score_->is_dot(&scale)) {
@@ -219,7 +219,7 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
                                              .scale = scale,
                                              .mask = mask,
                                              .dropout = static_cast<float>(config_.dropout),
-                                             .keep_weights = query.keep_weights});
+                                             .capture_weights = query.capture_weights});
     result.context = attended.out;
     result.weights = attended.weights;
   } else if (const Attended attended = plain && config_.dropout == 0 && !mask.bias && !mask.causal
@@ -244,7 +244,7 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
     if (config_.coverage) result.coverage = query.coverage ? query.coverage + weights : weights;
     result.context = mix(dropout(weights, static_cast<float>(config_.dropout)), memory.values);
   }
-  if (query.keep_scores) {
+  if (query.capture_scores) {
     result.scores = scores(memory, query, q);
     if (config_.relative == "alibi") result.scores = result.scores + cast(Var(mask.bias), result.scores.dtype());
   }

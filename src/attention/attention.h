@@ -37,8 +37,8 @@ struct AttentionQuery {
   int64_t stride = 1;    // from one query's position to the next's; 0 when they are beams of one step
   Var coverage;          // [B,H,T,S]: the sum of the weights of the steps before (with coverage)
   bool causal = false;   // a query sees no key past its own position
-  bool keep_weights = false;
-  bool keep_scores = false;  // also what weights are made of; costs what the fused kernels save
+  bool capture_weights = false;
+  bool capture_scores = false;  // also what weights are made of; costs what the fused kernels save
   std::span<const AttentionEdit> edits;
 };
 
@@ -48,12 +48,13 @@ struct AttentionResult {
   Var scores;    // [B,H,T,S], if kept: with relative positions, coverage and ALiBi's bias, before any mask and softmax
   Var center;    // local-p: where the windows stand, [T,B,H]
   Var coverage;  // with coverage: what the next step takes
-  Var log_choice;  // hard selection while it learns by REINFORCE: the log-probability of what was chosen, [B,H,T]
-  Var entropy;     // ... and how open the choice was, [B,H,T]
+  Var selection_log_prob;  // hard selection while it learns by REINFORCE: the log-probability of what was chosen,
+                           // [B,H,T]
+  Var entropy;             // ... and how open the choice was, [B,H,T]
 };
 
 // What looks, projected, and what it looks at.
-struct Looking {
+struct ProjectedAttention {
   Var query;
   Memory memory;
 };
@@ -67,11 +68,11 @@ class Attention {
             int64_t memory_depth);
 
   // `position` is that of the first state, when a memory grows step by step.
-  Memory remember(const Var& states, const Tensor& lengths = {}, int64_t position = 0) const;
+  Memory project_memory(const Var& states, const Tensor& lengths = {}, int64_t position = 0) const;
   // The same with the queries, for states that attend to themselves, and for queries that come all at once: what is
   // made of one thing is made by one product, where that is possible.
-  Looking look_at_itself(const Var& states, const Tensor& lengths = {}, int64_t position = 0) const;
-  Looking look_at(const Var& states, const Tensor& lengths, const Var& query) const;
+  ProjectedAttention project_self(const Var& states, const Tensor& lengths = {}, int64_t position = 0) const;
+  ProjectedAttention project_cross(const Var& states, const Tensor& lengths, const Var& query) const;
   AttentionResult operator()(const Memory& memory, const AttentionQuery& query) const;
 
   int64_t context_depth() const { return context_depth_; }

@@ -17,7 +17,7 @@ Beam::Beam(const SearchOptions& options, int64_t row, int64_t source_length)
   // At first all beams would say the same: one is enough. Samples differ by their random numbers.
   live_.assign(beams, options.sample ? 0 : kNone);
   live_[0] = 0;
-  if (options.keep_weights || options.coverage_penalty > 0) looks_.emplace(source_length, beams_of(options));
+  if (options.capture_weights || options.coverage_penalty > 0) looks_.emplace(source_length, beams_of(options));
 }
 
 const std::vector<int32_t>& Beam::banned(int64_t k) {
@@ -172,7 +172,7 @@ std::vector<SearchStep> Beam::new_steps() {
     SearchStep& step =
         steps.emplace_back(SearchStep{.step = static_cast<int64_t>(t), .word = node.word, .log_prob = node.log_prob});
     if (options_.alternatives > 0) step.alternatives = likeliest_at(t, node.beam);
-    if (options_.keep_weights) step.weights = looks_->row(step.step, node.beam);
+    if (options_.capture_weights) step.weights = looks_->row(step.step, node.beam);
   }
   return steps;
 }
@@ -202,7 +202,7 @@ std::vector<Hypothesis> Beam::hypotheses() const {
     h.score = e.score;
     h.ended = e.ended;
     const std::vector<int32_t> beams = beams_along(e.node);
-    if (options_.keep_weights) h.weights = looks_->along(beams);
+    if (options_.capture_weights) h.weights = looks_->along(beams);
     for (size_t t = 0; options_.alternatives > 0 && t < beams.size(); ++t) {
       h.alternatives.push_back(likeliest_at(t, beams[t]));
     }

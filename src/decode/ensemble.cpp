@@ -88,8 +88,8 @@ void Ensemble::reorder(const Tensor& rows) {
   for (const auto& decoder : decoders_) decoder->reorder(rows);
 }
 
-void Ensemble::keep(const Tensor& sentences) {
-  for (const auto& decoder : decoders_) decoder->keep(sentences);
+void Ensemble::select_sentences(const Tensor& sentences) {
+  for (const auto& decoder : decoders_) decoder->select_sentences(sentences);
 }
 
 std::vector<HostWeights> Ensemble::weights() const {

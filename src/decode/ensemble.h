@@ -56,11 +56,11 @@ class Ensemble {
   Ensemble& operator=(const Ensemble&) = delete;
   Scores step(const Tensor& words);
   void reorder(const Tensor& rows);
-  void keep(const Tensor& sentences);
+  void select_sentences(const Tensor& sentences);
   std::vector<HostWeights> weights() const;  // of the last step
 
  private:
-  std::vector<std::unique_ptr<Decoder>> decoders_;
+  std::vector<std::unique_ptr<DecoderState>> decoders_;
   std::vector<Var> logits_;
 };
 

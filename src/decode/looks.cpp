@@ -4,8 +4,8 @@
 
 namespace fovea {
 
-void bring_to_host(std::span<const TakenWeights> taken, int64_t model, std::vector<HostWeights>& to) {
-  for (const TakenWeights& t : taken) {
+void bring_to_host(std::span<const AttentionTrace> taken, int64_t model, std::vector<HostWeights>& to) {
+  for (const AttentionTrace& t : taken) {
     const Tensor f32 = cast(t.weights, DType::kF32).value();
     HostWeights& host = to.emplace_back(HostWeights{t.kind, t.layer, model, f32.shape(), to_host<float>(f32), {}, {}});
     if (t.scores) host.scores = to_host<float>(cast(t.scores, DType::kF32).value());
@@ -44,7 +44,7 @@ void Looks::take(std::span<const HostWeights> step, int64_t sentence, int64_t ba
   const bool first = steps_.empty();
   std::vector<float>& kept = steps_.emplace_back();
   for (const HostWeights& w : step) {
-    if (w.kind == TakenWeights::Kind::kEncoderSelf) {
+    if (w.kind == AttentionTrace::Kind::kEncoderSelf) {
       encoder_.push_back(cut(w, sentence, source_length_, source_length_));
       continue;
     }
@@ -56,8 +56,8 @@ void Looks::take(std::span<const HostWeights> step, int64_t sentence, int64_t ba
       for (int64_t h = 0; h < heads; ++h) {
         // Beams are queries of one sentence in cross attention, [B,H,K,S], and sentences of their own in the
         // decoder's self attention, [K*B,H,1,t+1].
-        const int64_t row = w.kind == TakenWeights::Kind::kCross ? (sentence * heads + h) * beams_ + k
-                                                                 : (k * batch + sentence) * heads + h;
+        const int64_t row = w.kind == AttentionTrace::Kind::kCross ? (sentence * heads + h) * beams_ + k
+                                                                   : (k * batch + sentence) * heads + h;
         const float* from = w.weights.data() + row * width;
         kept.insert(kept.end(), from, from + count);
         if (taken.scored) {
@@ -84,7 +84,7 @@ std::vector<HypothesisWeights> Looks::along(std::span<const int32_t> beams) cons
   std::vector<HypothesisWeights> all = encoder_;
   const size_t before = all.size();
   for (const Taken& taken : taken_) {
-    const int64_t width = taken.kind == TakenWeights::Kind::kCross ? source_length_ : rows;
+    const int64_t width = taken.kind == AttentionTrace::Kind::kCross ? source_length_ : rows;
     const auto count = static_cast<size_t>(taken.heads * rows * width);
     all.push_back({taken.kind, taken.layer, taken.heads, rows, width, std::vector<float>(count), taken.model, {}});
     if (taken.scored) all.back().scores.resize(count);
@@ -125,13 +125,13 @@ std::vector<HypothesisWeights> Looks::row(int64_t step, int32_t beam) const {
 std::vector<double> Looks::coverage(std::span<const int32_t> beams) const {
   double heads = 0;
   for (const Taken& taken : taken_) {
-    if (taken.kind == TakenWeights::Kind::kCross) heads += static_cast<double>(taken.heads);
+    if (taken.kind == AttentionTrace::Kind::kCross) heads += static_cast<double>(taken.heads);
   }
   if (heads == 0) return {};
   std::vector<double> sum(static_cast<size_t>(source_length_));
   for (size_t t = 0; t < beams.size(); ++t) {
     each(t, beams[t], [&](const Taken& taken, const float* from) {
-      if (taken.kind != TakenWeights::Kind::kCross) return;
+      if (taken.kind != AttentionTrace::Kind::kCross) return;
       for (int64_t h = 0; h < taken.heads; ++h) {
         for (size_t s = 0; s < sum.size(); ++s) sum[s] += static_cast<double>(from[s]) / heads;
         from += stride(taken, t);

@@ -11,14 +11,14 @@ namespace fovea {
 
 // One attention of a step or of a forced target, for a whole batch.
 struct HostWeights {
-  TakenWeights::Kind kind;
+  AttentionTrace::Kind kind;
   int64_t layer, model;
   Shape shape;  // [B,H,T,S]; in a step T counts the beams, and self attention has [K*B,H,1,t+1]
   std::vector<float> weights;
   std::vector<float> centers;  // local-p: [B,H,T]
   std::vector<float> scores;   // like the weights, if they were kept
 };
-void bring_to_host(std::span<const TakenWeights> taken, int64_t model, std::vector<HostWeights>& to);
+void bring_to_host(std::span<const AttentionTrace> taken, int64_t model, std::vector<HostWeights>& to);
 
 // Sentence b of [B,H,T,S], without padding.
 HypothesisWeights cut(const HostWeights& weights, int64_t sentence, int64_t rows, int64_t columns);
@@ -38,13 +38,13 @@ class Looks {
 
  private:
   struct Taken {
-    TakenWeights::Kind kind;
+    AttentionTrace::Kind kind;
     int64_t layer, model, heads;
     bool scored;    // a row of weights is followed by its scores
     bool centered;  // ... and by where its window stands
   };
   int64_t columns(const Taken& taken, size_t step) const {
-    return taken.kind == TakenWeights::Kind::kCross ? source_length_ : static_cast<int64_t>(step) + 1;
+    return taken.kind == AttentionTrace::Kind::kCross ? source_length_ : static_cast<int64_t>(step) + 1;
   }
   int64_t stride(const Taken& taken, size_t step) const {
     return columns(taken, step) * (taken.scored ? 2 : 1) + (taken.centered ? 1 : 0);

@@ -46,11 +46,11 @@ RecordToken end_mark(const std::vector<RecordToken>& before) {
   return {.text = "</s>", .begin = end, .end = end, .mark = true};
 }
 
-std::string_view name_of(TakenWeights::Kind kind) {
+std::string_view name_of(AttentionTrace::Kind kind) {
   switch (kind) {
-    case TakenWeights::Kind::kEncoderSelf: return "encoder-self";
-    case TakenWeights::Kind::kDecoderSelf: return "decoder-self";
-    case TakenWeights::Kind::kCross: return "cross";
+    case AttentionTrace::Kind::kEncoderSelf: return "encoder-self";
+    case AttentionTrace::Kind::kDecoderSelf: return "decoder-self";
+    case AttentionTrace::Kind::kCross: return "cross";
   }
   return "";
 }
@@ -69,7 +69,7 @@ class LayerRecorder {
   }
 
  private:
-  static bool from_encoder(const HypothesisWeights& from) { return from.kind == TakenWeights::Kind::kEncoderSelf; }
+  static bool from_encoder(const HypothesisWeights& from) { return from.kind == AttentionTrace::Kind::kEncoderSelf; }
   // Where the model had source token i.
   int64_t place(int64_t i, int64_t count) const {
     const int64_t words = count - (config_.end_source ? 1 : 0);
@@ -79,7 +79,7 @@ class LayerRecorder {
   void add_row(const HypothesisWeights& from, int64_t head, int64_t t) {
     const auto first = static_cast<size_t>((head * from.rows + t) * from.columns);
     const float* row = from.weights.data() + first;
-    const bool of_source = from.kind != TakenWeights::Kind::kDecoderSelf;
+    const bool of_source = from.kind != AttentionTrace::Kind::kDecoderSelf;
     const int64_t step = from.first_row + t;
     float center = 0;
     if (to_.window > 0) {
@@ -119,7 +119,7 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
     auto found = std::find_if(result.begin(), result.end(),
                               [&](const RecordedAttention& r) { return r.kind == kind && r.model == w.model; });
     if (found == result.end()) {
-      const bool cross = w.kind == TakenWeights::Kind::kCross;
+      const bool cross = w.kind == AttentionTrace::Kind::kCross;
       const AttentionConfig& mechanism = cross ? config.model.attention : config.model.self_attention;
       const bool local = mechanism.scope == "local-m" || mechanism.scope == "local-p";
       found = result.insert(result.end(), {.kind = std::string(kind),

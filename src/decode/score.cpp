@@ -1,4 +1,4 @@
-// Forced decoding: each target at once, its words' log-probabilities and, if wanted, what they looked at.
+// TeacherForced decoding: each target at once, its words' log-probabilities and, if wanted, what they looked at.
 #include <optional>
 
 #include "decode/ensemble.h"
@@ -21,8 +21,9 @@ void score_batch(std::span<const Model* const> models, const Batch& batch, const
   std::vector<Var> logits;
   std::vector<HostWeights> weights;
   for (size_t m = 0; m < models.size(); ++m) {
-    const Forced forced = models[m]->force({batch.source, batch.source_lengths}, batch.target_in,
-                                           {options.keep_weights, options.keep_scores}, options.edits);
+    const TeacherForced forced =
+        models[m]->teacher_force({batch.source, batch.source_lengths}, batch.target_in,
+                                 {options.capture_weights, options.capture_scores}, options.edits);
     logits.push_back(forced.logits);
     bring_to_host(forced.weights, static_cast<int64_t>(m), weights);
   }
@@ -44,8 +45,8 @@ void score_batch(std::span<const Model* const> models, const Batch& batch, const
     one.ended = true;
     for (const HostWeights& w : weights) {
       const int64_t source = sources[b], target = targets[b];
-      const bool encoder = w.kind == TakenWeights::Kind::kEncoderSelf;
-      const bool cross = w.kind == TakenWeights::Kind::kCross;
+      const bool encoder = w.kind == AttentionTrace::Kind::kEncoderSelf;
+      const bool cross = w.kind == AttentionTrace::Kind::kCross;
       one.weights.push_back(
           cut(w, static_cast<int64_t>(b), encoder ? source : target, encoder || cross ? source : target));
     }

@@ -80,7 +80,7 @@ class BatchSearch {
     records_ = options.weights_stay && options.edits.empty() && memory.graphs.records();
     // With a card, one of few sizes: steps are recorded for each.
     if (records_) longest = (longest + kLongestStep - 1) / kLongestStep * kLongestStep;
-    const DecodeOptions decode{beams_, longest, {keeps_looks(), options.keep_scores}, options.edits};
+    const DecodeOptions decode{beams_, longest, {keeps_looks(), options.capture_scores}, options.edits};
     models_ = std::make_shared<Ensemble>(models, Source{batch.source, batch.source_lengths}, decode);
     for (const Model* model : models) note(model->serial());
     for (const int64_t size : {batch.source.dim(0), batch.source.dim(1), beams_, longest}) {
@@ -182,7 +182,7 @@ class BatchSearch {
     done_ ^= done_ >> 32;
   }
 
-  bool keeps_looks() const { return options_.keep_weights || options_.coverage_penalty > 0; }
+  bool keeps_looks() const { return options_.capture_weights || options_.coverage_penalty > 0; }
 
   // Enough for every beam to go on and to end, after the words that are banned.
   int64_t choices_needed() {
@@ -239,7 +239,7 @@ class BatchSearch {
     if (!going.empty()) {
       const ArenaScope scope(&memory_.source);
       if (models_.use_count() > 1) models_ = std::make_shared<Ensemble>(*models_);
-      models_->keep(from_host(going, {std::ssize(going)}, device_));
+      models_->select_sentences(from_host(going, {std::ssize(going)}, device_));
       note(going.size());
     }
     places_ = std::move(places);

@@ -20,7 +20,7 @@ struct NextWord {
 
 // One attention of a model, over a whole hypothesis and without padding. A source's end mark has a column.
 struct HypothesisWeights {
-  TakenWeights::Kind kind;
+  AttentionTrace::Kind kind;
   int64_t layer, heads, rows, columns;
   std::vector<float> weights;  // [H,rows,columns]; decoder self attention: row t has t+1 columns, then zeros
   int64_t model = 0;           // of an ensemble
@@ -84,8 +84,8 @@ struct SearchOptions {
   int64_t seed = 1;
   // What a hypothesis brings along; no settings of a search.
   int64_t alternatives = 0;
-  bool keep_weights = false;
-  bool keep_scores = false;  // of attention, with the weights
+  bool capture_weights = false;
+  bool capture_scores = false;  // of attention, with the weights
   // Experiments: what targets begin with, none or one for each sentence; and other weights, for every sentence.
   std::vector<ForcedBegin> begins;
   std::vector<WeightEdit> edits;
@@ -121,8 +121,8 @@ std::vector<std::vector<Hypothesis>> search(std::span<const Model* const> models
                                             const std::function<void(int64_t)>& done = {});
 
 struct ScoreOptions {
-  bool keep_weights = false;
-  bool keep_scores = false;  // of attention, with the weights
+  bool capture_weights = false;
+  bool capture_scores = false;  // of attention, with the weights
   int64_t alternatives = 0;
   std::vector<WeightEdit> edits;  // for every pair
 };

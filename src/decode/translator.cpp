@@ -111,10 +111,10 @@ int64_t Translator::most_target() const {
 std::vector<WeightEdit> Translator::turned(std::vector<WeightEdit> edits) const {
   if (!model().config.reverse_source) return edits;
   for (WeightEdit& e : edits) {
-    if (e.kind == TakenWeights::Kind::kDecoderSelf || e.edit.weights.empty()) continue;
+    if (e.kind == AttentionTrace::Kind::kDecoderSelf || e.edit.weights.empty()) continue;
     const int64_t words = std::ssize(e.edit.weights) - (model().config.end_source ? 1 : 0);
     std::reverse(e.edit.weights.begin(), e.edit.weights.begin() + words);
-    const bool of_source = e.kind == TakenWeights::Kind::kEncoderSelf && e.edit.row >= 0 && e.edit.row < words;
+    const bool of_source = e.kind == AttentionTrace::Kind::kEncoderSelf && e.edit.row >= 0 && e.edit.row < words;
     if (of_source) e.edit.row = words - 1 - e.edit.row;
   }
   return edits;

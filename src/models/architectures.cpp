@@ -36,7 +36,7 @@ Var time_major(const Var& x) {
 
 std::span<const ArchitectureEntry> architectures() { return kArchitectures; }
 
-std::unique_ptr<Model> make_model(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes) {
+std::unique_ptr<Model> make_model(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes) {
   for (const ArchitectureEntry& entry : kArchitectures) {
     if (entry.name == config.architecture) return entry.make(parameters, config, sizes);
   }
@@ -61,7 +61,7 @@ int64_t attention_limit(const AttentionConfig& attention) {
 
 }  // namespace
 
-std::vector<AttentionEdit> edits_of(std::span<const WeightEdit> edits, TakenWeights::Kind kind, int64_t layer) {
+std::vector<AttentionEdit> edits_of(std::span<const WeightEdit> edits, AttentionTrace::Kind kind, int64_t layer) {
   std::vector<AttentionEdit> found;
   for (const WeightEdit& e : edits) {
     if (e.kind == kind && (e.layer == AttentionEdit::kAll || e.layer == layer)) found.push_back(e.edit);

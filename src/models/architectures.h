@@ -7,10 +7,10 @@
 
 namespace fovea {
 
-std::unique_ptr<Model> make_rnn_seq2seq(Parameters&, const ModelConfig&, const ModelSizes&);
-std::unique_ptr<Model> make_bahdanau(Parameters&, const ModelConfig&, const ModelSizes&);
-std::unique_ptr<Model> make_luong(Parameters&, const ModelConfig&, const ModelSizes&);
-std::unique_ptr<Model> make_transformer(Parameters&, const ModelConfig&, const ModelSizes&);
+std::unique_ptr<Model> make_rnn_seq2seq(Parameters&, const ModelConfig&, const VocabularySizes&);
+std::unique_ptr<Model> make_bahdanau(Parameters&, const ModelConfig&, const VocabularySizes&);
+std::unique_ptr<Model> make_luong(Parameters&, const ModelConfig&, const VocabularySizes&);
+std::unique_ptr<Model> make_transformer(Parameters&, const ModelConfig&, const VocabularySizes&);
 
 // What each query left behind, [B,H,T], summed over the heads and turned to [T,B].
 Var time_major(const Var& x);

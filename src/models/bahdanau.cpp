@@ -12,10 +12,10 @@ namespace {
 
 class Bahdanau final : public RecurrentModel {
  public:
-  Bahdanau(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
+  Bahdanau(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes)
       : RecurrentModel(parameters, config, sizes),
         attention_(parameters, "attention", config.attention, config.hidden, encoder_.depth()),
-        out_(parameters, config, words_, config.hidden + attention_.context_depth(), sizes.target_words) {
+        out_(parameters, config, words_, config.hidden + attention_.context_depth(), sizes.target) {
     make_cells(parameters, attention_.context_depth());
   }
 
@@ -36,7 +36,7 @@ class Bahdanau final : public RecurrentModel {
 
 }  // namespace
 
-std::unique_ptr<Model> make_bahdanau(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes) {
+std::unique_ptr<Model> make_bahdanau(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes) {
   return std::make_unique<Bahdanau>(parameters, config, sizes);
 }
 

@@ -14,12 +14,12 @@ namespace {
 
 class Luong final : public RecurrentModel {
  public:
-  Luong(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
+  Luong(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes)
       : RecurrentModel(parameters, config, sizes),
         attention_(parameters, "attention", config.attention, config.hidden, encoder_.depth()),
         combine_(parameters, "decoder.combine", attention_.context_depth() + config.hidden, output_depth(config),
                  Linear::Options{.bias = false}),
-        out_(parameters, config, words_, output_depth(config), sizes.target_words) {
+        out_(parameters, config, words_, output_depth(config), sizes.target) {
     make_cells(parameters, config.input_feeding ? output_depth(config) : 0);
   }
 
@@ -38,20 +38,21 @@ class Luong final : public RecurrentModel {
     return {output, {}};
   }
   Features all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory,
-                     const DecodeOptions& options, Forced& result) const override {
+                     const DecodeOptions& options, TeacherForced& result) const override {
     if (config_.input_feeding || config_.attention.coverage) return {};
     const Var states = cells().unroll(word_gates, encoded.initial);
-    const std::vector<AttentionEdit> edits = edits_of(options.edits, TakenWeights::Kind::kCross, 0);
-    const AttentionResult attended = attention_(
-        *memory,
-        {.query = states, .keep_weights = options.keep.weights, .keep_scores = options.keep.scores, .edits = edits});
-    if (attended.log_choice) {
+    const std::vector<AttentionEdit> edits = edits_of(options.edits, AttentionTrace::Kind::kCross, 0);
+    const AttentionResult attended = attention_(*memory, {.query = states,
+                                                          .capture_weights = options.capture.weights,
+                                                          .capture_scores = options.capture.scores,
+                                                          .edits = edits});
+    if (attended.selection_log_prob) {
       // [B,1,T] -> [T,B]
-      result.log_choice = time_major(attended.log_choice);
+      result.selection_log_prob = time_major(attended.selection_log_prob);
       result.entropy = time_major(attended.entropy);
     }
-    if (options.keep.weights) {
-      result.weights.push_back({TakenWeights::Kind::kCross, 0, attended.weights, attended.center, attended.scores});
+    if (options.capture.weights) {
+      result.weights.push_back({AttentionTrace::Kind::kCross, 0, attended.weights, attended.center, attended.scores});
     }
     return {attentional(states, attended.context), {}};
   }
@@ -65,7 +66,7 @@ class Luong final : public RecurrentModel {
 
 }  // namespace
 
-std::unique_ptr<Model> make_luong(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes) {
+std::unique_ptr<Model> make_luong(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes) {
   return std::make_unique<Luong>(parameters, config, sizes);
 }
 

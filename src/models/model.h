@@ -20,7 +20,7 @@ struct Source {
 };
 
 // The weights of one attention of the model.
-struct TakenWeights {
+struct AttentionTrace {
   enum class Kind { kEncoderSelf, kDecoderSelf, kCross };
   Kind kind;
   int64_t layer;
@@ -37,42 +37,42 @@ struct Capture {
 
 // An edit of one of the model's attentions, or of several alike.
 struct WeightEdit {
-  TakenWeights::Kind kind = TakenWeights::Kind::kCross;
+  AttentionTrace::Kind kind = AttentionTrace::Kind::kCross;
   int64_t layer = AttentionEdit::kAll;
   AttentionEdit edit;
 };
 // Those that are about one attention.
-std::vector<AttentionEdit> edits_of(std::span<const WeightEdit> edits, TakenWeights::Kind kind, int64_t layer);
+std::vector<AttentionEdit> edits_of(std::span<const WeightEdit> edits, AttentionTrace::Kind kind, int64_t layer);
 
 // What came of a given target.
-struct Forced {
-  Var logits;                         // [T,B,V]
-  Var log_choice, entropy;            // [T,B]: hard selection that learns by REINFORCE
-  Var coverage_loss;                  // [T,B]: with coverage, sum of min(weights, coverage)
-  std::vector<TakenWeights> weights;  // if they were asked for
+struct TeacherForced {
+  Var logits;                           // [T,B,V]
+  Var selection_log_prob, entropy;      // [T,B]: hard selection that learns by REINFORCE
+  Var coverage_loss;                    // [T,B]: with coverage, sum of min(weights, coverage)
+  std::vector<AttentionTrace> weights;  // if they were asked for
 };
 
 // A batch of B sentences on their way, K beams each. Row k*B+b is beam k of sentence b. What one call makes
 // is read until the next but one: a caller may take memory from two arenas in turn. What keep() makes stays.
-class Decoder {
+class DecoderState {
  public:
-  virtual ~Decoder() = default;
+  virtual ~DecoderState() = default;
   // Another that goes on from here; what is in memory is shared until one of them moves.
-  virtual std::unique_ptr<Decoder> clone() const = 0;
+  virtual std::unique_ptr<DecoderState> clone() const = 0;
   // The words last chosen, i32 [K,B] -> what the next ones may be, [K,B,V].
   virtual Var step(const Tensor& words) = 0;
   // Beam k of sentence b goes on from row rows[k,b]. i32 [K,B].
   virtual void reorder(const Tensor& rows) = 0;
   // Only these sentences go on, in this order: i32 [B'] of 0..B-1.
-  virtual void keep(const Tensor& sentences) = 0;
+  virtual void select_sentences(const Tensor& sentences) = 0;
   // The weights of the last step, if the decoder was asked to keep them.
-  virtual std::vector<TakenWeights> weights() const = 0;
+  virtual std::vector<AttentionTrace> weights() const = 0;
 };
 
 struct DecodeOptions {
   int64_t beams = 1;
   int64_t longest = 256;  // steps at most
-  Capture keep;
+  Capture capture;
   std::vector<WeightEdit> edits;
 };
 
@@ -84,9 +84,9 @@ class Model {
   // No other model of the process has had it.
   uint64_t serial() const { return serial_; }
   // target [T,B]: the words before each one asked for, beginning with the begin mark.
-  virtual Forced force(const Source& source, const Tensor& target, Capture keep = {},
-                       std::span<const WeightEdit> edits = {}) const = 0;
-  virtual std::unique_ptr<Decoder> decode(const Source& source, const DecodeOptions& options) const = 0;
+  virtual TeacherForced teacher_force(const Source& source, const Tensor& target, Capture capture = {},
+                                      std::span<const WeightEdit> edits = {}) const = 0;
+  virtual std::unique_ptr<DecoderState> decode(const Source& source, const DecodeOptions& options) const = 0;
 
  protected:
   Model();
@@ -95,15 +95,15 @@ class Model {
   uint64_t serial_;
 };
 
-struct ModelSizes {
-  int64_t source_words, target_words;
+struct VocabularySizes {
+  int64_t source, target;
 };
 
 struct ArchitectureEntry {
   std::string_view name, paper, help;
-  std::unique_ptr<Model> (*make)(Parameters&, const ModelConfig&, const ModelSizes&);
+  std::unique_ptr<Model> (*make)(Parameters&, const ModelConfig&, const VocabularySizes&);
 };
 std::span<const ArchitectureEntry> architectures();
-std::unique_ptr<Model> make_model(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes);
+std::unique_ptr<Model> make_model(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes);
 
 }  // namespace fovea

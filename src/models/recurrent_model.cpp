@@ -8,20 +8,20 @@ Var StepAttention::attend(const Var& query) {
                                                          .position = position_++,
                                                          .stride = 0,
                                                          .coverage = coverage_,
-                                                         .keep_weights = keep_.weights,
-                                                         .keep_scores = keep_.scores,
+                                                         .capture_weights = capture_.weights,
+                                                         .capture_scores = capture_.scores,
                                                          .edits = edits_});
   last_weights_ = result.weights;
   last_center_ = result.center;
   last_scores_ = result.scores;
-  if (gathers_ && keep_.weights) {
+  if (gathers_ && capture_.weights) {
     weights_.push_back(result.weights);
     if (result.scores) scores_.push_back(result.scores);
     if (result.center) centers_.push_back(result.center);
   }
-  if (gathers_ && result.log_choice) {
+  if (gathers_ && result.selection_log_prob) {
     // [B,H,1] -> [B]
-    log_choices_.push_back(sum(result.log_choice, 1).reshape({batch}));
+    selection_log_probs_.push_back(sum(result.selection_log_prob, 1).reshape({batch}));
     entropies_.push_back(sum(result.entropy, 1).reshape({batch}));
   }
   if (result.coverage) {
@@ -52,46 +52,46 @@ void StepAttention::reorder(const Tensor& rows) {
   coverage_ = pick_rows(coverage_.reshape({batch * heads * beams_, keys}), ids).reshape(coverage_.shape());
 }
 
-void StepAttention::keep(const Tensor& sentences) {
+void StepAttention::select_sentences(const Tensor& sentences) {
   if (attention_ == nullptr) return;
   memory_ = pick_sentences(memory_, sentences);
   if (coverage_) coverage_ = pick_rows(coverage_, sentences);
 }
 
-Forced StepAttention::taken() const {
-  Forced result;
-  if (!log_choices_.empty()) {
-    result.log_choice = stack(log_choices_);
+TeacherForced StepAttention::taken() const {
+  TeacherForced result;
+  if (!selection_log_probs_.empty()) {
+    result.selection_log_prob = stack(selection_log_probs_);
     result.entropy = stack(entropies_);
   }
   if (!coverage_losses_.empty()) result.coverage_loss = stack(coverage_losses_);
   if (!weights_.empty()) {
     const Var centers = centers_.empty() ? Var() : concat(centers_, 0);
     const Var scores = scores_.empty() ? Var() : concat(scores_, 2);
-    result.weights.push_back({TakenWeights::Kind::kCross, 0, concat(weights_, 2), centers, scores});
+    result.weights.push_back({AttentionTrace::Kind::kCross, 0, concat(weights_, 2), centers, scores});
   }
   return result;
 }
 
-RecurrentModel::RecurrentModel(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
+RecurrentModel::RecurrentModel(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes)
     : config_(config),
       encoder_(parameters, config, sizes),
-      words_(parameters, "decoder.words", sizes.target_words, config.embedding) {}
+      words_(parameters, "decoder.words", sizes.target, config.embedding) {}
 
 Features RecurrentModel::all_steps(const Var&, const EncodedSource&, const Memory*, const DecodeOptions&,
-                                   Forced&) const {
+                                   TeacherForced&) const {
   return {};
 }
 
-Forced RecurrentModel::force(const Source& source, const Tensor& target, Capture keep,
-                             std::span<const WeightEdit> edits) const {
-  const DecodeOptions options{.keep = keep, .edits = {edits.begin(), edits.end()}};
+TeacherForced RecurrentModel::teacher_force(const Source& source, const Tensor& target, Capture capture,
+                                            std::span<const WeightEdit> edits) const {
+  const DecodeOptions options{.capture = capture, .edits = {edits.begin(), edits.end()}};
   const EncodedSource encoded = encoder_(source);
   const Attention* attends = attention();
-  const Memory memory = attends ? attends->remember(encoded.states, source.lengths) : Memory{};
+  const Memory memory = attends ? attends->project_memory(encoded.states, source.lengths) : Memory{};
   const Var words = dropout(words_(target), rate(), true);  // [T,B,E]
   const Var gates = cells().word_gates(words);              // all steps in one product
-  Forced result;
+  TeacherForced result;
   Features features = all_steps(gates, encoded, attends ? &memory : nullptr, options, result);
   if (!features.state) {
     StepAttention attention = attends ? StepAttention(*attends, memory, options) : StepAttention();
@@ -110,7 +110,7 @@ Forced RecurrentModel::force(const Source& source, const Tensor& target, Capture
   return result;
 }
 
-class RecurrentDecoder : public Decoder {
+class RecurrentDecoder : public DecoderState {
  public:
   RecurrentDecoder(const RecurrentModel& model, const Source& source, const DecodeOptions& options)
       : model_(model), beams_(options.beams) {
@@ -120,11 +120,11 @@ class RecurrentDecoder : public Decoder {
     }
     state_.top = state_.cells.back().state;
     if (const Attention* attends = model.attention()) {
-      attention_ = StepAttention(*attends, attends->remember(encoded.states, source.lengths), options);
+      attention_ = StepAttention(*attends, attends->project_memory(encoded.states, source.lengths), options);
     }
   }
 
-  std::unique_ptr<Decoder> clone() const override { return std::make_unique<RecurrentDecoder>(*this); }
+  std::unique_ptr<DecoderState> clone() const override { return std::make_unique<RecurrentDecoder>(*this); }
 
   Var step(const Tensor& words) override {
     const Var embedded = model_.words_(words.reshape({words.size()}));
@@ -138,14 +138,14 @@ class RecurrentDecoder : public Decoder {
     attention_.reorder(rows);
   }
 
-  void keep(const Tensor& sentences) override {
+  void select_sentences(const Tensor& sentences) override {
     pick(rows_of(sentences, beams_, state_.top.dim(0) / beams_));
-    attention_.keep(sentences);
+    attention_.select_sentences(sentences);
   }
 
-  std::vector<TakenWeights> weights() const override {
-    const TakenWeights last = attention_.last();
-    return last.weights ? std::vector{last} : std::vector<TakenWeights>();
+  std::vector<AttentionTrace> weights() const override {
+    const AttentionTrace last = attention_.last();
+    return last.weights ? std::vector{last} : std::vector<AttentionTrace>();
   }
 
  private:
@@ -161,7 +161,7 @@ class RecurrentDecoder : public Decoder {
   StepAttention attention_;
 };
 
-std::unique_ptr<Decoder> RecurrentModel::decode(const Source& source, const DecodeOptions& options) const {
+std::unique_ptr<DecoderState> RecurrentModel::decode(const Source& source, const DecodeOptions& options) const {
   return std::make_unique<RecurrentDecoder>(*this, source, options);
 }
 

@@ -19,29 +19,29 @@ class StepAttention {
       : attention_(&attention),
         memory_(std::move(memory)),
         beams_(options.beams),
-        keep_(options.keep),
-        edits_(edits_of(options.edits, TakenWeights::Kind::kCross, 0)) {}
+        capture_(options.capture),
+        edits_(edits_of(options.edits, AttentionTrace::Kind::kCross, 0)) {}
   // Remembers what every step leaves behind, not the last alone.
   void gather() { gathers_ = true; }
 
   Var attend(const Var& query);  // [K*B,H] -> [K*B,D]
   void reorder(const Tensor& rows);
-  void keep(const Tensor& sentences);
+  void select_sentences(const Tensor& sentences);
 
   // Of the steps gathered: what a forced target's result holds besides its logits.
-  Forced taken() const;
+  TeacherForced taken() const;
   // Of the last step; no weights where none were made.
-  TakenWeights last() const { return {TakenWeights::Kind::kCross, 0, last_weights_, last_center_, last_scores_}; }
+  AttentionTrace last() const { return {AttentionTrace::Kind::kCross, 0, last_weights_, last_center_, last_scores_}; }
 
  private:
   const Attention* attention_ = nullptr;
   Memory memory_;
   int64_t beams_ = 1, position_ = 0;
-  Capture keep_;
+  Capture capture_;
   bool gathers_ = false;
   std::vector<AttentionEdit> edits_;
   Var coverage_, last_weights_, last_center_, last_scores_;
-  std::vector<Var> weights_, scores_, centers_, log_choices_, entropies_, coverage_losses_;
+  std::vector<Var> weights_, scores_, centers_, selection_log_probs_, entropies_, coverage_losses_;
 };
 
 struct RecurrentState {
@@ -57,18 +57,19 @@ struct Features {
 
 class RecurrentModel : public Model {
  public:
-  Forced force(const Source& source, const Tensor& target, Capture keep, std::span<const WeightEdit> edits) const final;
-  std::unique_ptr<Decoder> decode(const Source& source, const DecodeOptions& options) const final;
+  TeacherForced teacher_force(const Source& source, const Tensor& target, Capture capture,
+                              std::span<const WeightEdit> edits) const final;
+  std::unique_ptr<DecoderState> decode(const Source& source, const DecodeOptions& options) const final;
 
  protected:
-  RecurrentModel(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes);
+  RecurrentModel(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes);
 
   // One step: moves the state on. The gates [K*B,G*H] are the step's own and may be changed.
   virtual Features step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const = 0;
   // All steps at once, [T,B,G*H], where no step waits for what the last one attended to. Nothing for a model that must
   // go step by step.
   virtual Features all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory,
-                             const DecodeOptions& options, Forced& result) const;
+                             const DecodeOptions& options, TeacherForced& result) const;
   // Features and the words before, [...,E] -> [...,V]
   virtual Var read(const Features& features, const Var& words) const = 0;
   virtual const Attention* attention() const { return nullptr; }

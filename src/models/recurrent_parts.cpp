@@ -6,10 +6,10 @@ Cell cell_named(std::string_view name) {
   return name == "tanh" ? Cell::kTanh : name == "lstm" ? Cell::kLstm : Cell::kGru;
 }
 
-RecurrentEncoder::RecurrentEncoder(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
+RecurrentEncoder::RecurrentEncoder(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes)
     : config_(config),
       depth_(config.hidden * (config.bidirectional ? 2 : 1)),
-      words_(parameters, "encoder.words", sizes.source_words, config.embedding),
+      words_(parameters, "encoder.words", sizes.source, config.embedding),
       stack_(parameters, "encoder.layers", config.embedding, config.hidden,
              {.cell = cell_named(config.cell),
               .layers = config.encoder_layers,

@@ -21,7 +21,7 @@ struct EncodedSource {
 // states, one for each decoder layer (Bahdanau et al. 2015, appendix A.2.2).
 class RecurrentEncoder {
  public:
-  RecurrentEncoder(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes);
+  RecurrentEncoder(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes);
   EncodedSource operator()(const Source& source) const;
   int64_t depth() const { return depth_; }
 

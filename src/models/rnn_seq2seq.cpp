@@ -10,8 +10,8 @@ namespace {
 
 class RnnSeq2Seq final : public RecurrentModel {
  public:
-  RnnSeq2Seq(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
-      : RecurrentModel(parameters, config, sizes), out_(parameters, config, words_, config.hidden, sizes.target_words) {
+  RnnSeq2Seq(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes)
+      : RecurrentModel(parameters, config, sizes), out_(parameters, config, words_, config.hidden, sizes.target) {
     make_cells(parameters, 0);
   }
 
@@ -21,7 +21,7 @@ class RnnSeq2Seq final : public RecurrentModel {
     return {state.top, {}};
   }
   Features all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory*, const DecodeOptions&,
-                     Forced&) const override {
+                     TeacherForced&) const override {
     return {cells().unroll(word_gates, encoded.initial), {}};
   }
   Var read(const Features& features, const Var& words) const override { return out_({features.state, words}); }
@@ -31,7 +31,8 @@ class RnnSeq2Seq final : public RecurrentModel {
 
 }  // namespace
 
-std::unique_ptr<Model> make_rnn_seq2seq(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes) {
+std::unique_ptr<Model> make_rnn_seq2seq(Parameters& parameters, const ModelConfig& config,
+                                        const VocabularySizes& sizes) {
   return std::make_unique<RnnSeq2Seq>(parameters, config, sizes);
 }
 

@@ -157,20 +157,20 @@ struct DecoderLayer {
 struct LayerEdits {
   std::vector<AttentionEdit> encoder_self, decoder_self, cross;
   LayerEdits(std::span<const WeightEdit> edits, size_t layer)
-      : encoder_self(edits_of(edits, TakenWeights::Kind::kEncoderSelf, static_cast<int64_t>(layer))),
-        decoder_self(edits_of(edits, TakenWeights::Kind::kDecoderSelf, static_cast<int64_t>(layer))),
-        cross(edits_of(edits, TakenWeights::Kind::kCross, static_cast<int64_t>(layer))) {}
+      : encoder_self(edits_of(edits, AttentionTrace::Kind::kEncoderSelf, static_cast<int64_t>(layer))),
+        decoder_self(edits_of(edits, AttentionTrace::Kind::kDecoderSelf, static_cast<int64_t>(layer))),
+        cross(edits_of(edits, AttentionTrace::Kind::kCross, static_cast<int64_t>(layer))) {}
 };
 
 class Transformer final : public Model {
  public:
-  Transformer(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes)
+  Transformer(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes)
       : config_(config),
-        source_(parameters, "encoder", config, sizes.source_words),
-        target_(parameters, "decoder", config, sizes.target_words),
+        source_(parameters, "encoder", config, sizes.source),
+        target_(parameters, "decoder", config, sizes.target),
         encoder_norm_(parameters, "encoder.norm", config.embedding),
         decoder_norm_(parameters, "decoder.norm", config.embedding),
-        out_(parameters, config, target_.table(), config.embedding, sizes.target_words) {
+        out_(parameters, config, target_.table(), config.embedding, sizes.target) {
     for (const AttentionConfig& attention : {config.attention, config.self_attention}) {
       check(!attention.coverage,
             "{}.coverage: coverage follows the steps of a recurrent decoder; expected model.architecture = bahdanau or "
@@ -183,28 +183,30 @@ class Transformer final : public Model {
       decoder_.emplace_back(parameters, fmt::format("decoder.{}", i), config);
   }
 
-  Forced force(const Source& source, const Tensor& target, Capture keep,
-               std::span<const WeightEdit> edits) const override {
-    Forced result;
-    const Var encoded = encode(source, keep, result.weights, edits);
+  TeacherForced teacher_force(const Source& source, const Tensor& target, Capture capture,
+                              std::span<const WeightEdit> edits) const override {
+    TeacherForced result;
+    const Var encoded = encode(source, capture, result.weights, edits);
     Flow x = {target_(target, 0), {}};
     for (size_t i = 0; i < decoder_.size(); ++i) {
       const DecoderLayer& layer = decoder_[i];
       const LayerEdits layer_edits(edits, i);
       x = layer.around_self(x, [&](const Var& y) {
-        const auto [q, memory] = layer.self.look_at_itself(y);
+        const auto [q, memory] = layer.self.project_self(y);
         const AttentionQuery query{.projected = q,
                                    .causal = true,
-                                   .keep_weights = keep.weights,
-                                   .keep_scores = keep.scores,
+                                   .capture_weights = capture.weights,
+                                   .capture_scores = capture.scores,
                                    .edits = layer_edits.decoder_self};
-        return taken(layer.self(memory, query), TakenWeights::Kind::kDecoderSelf, i, keep, result);
+        return taken(layer.self(memory, query), AttentionTrace::Kind::kDecoderSelf, i, capture, result);
       });
       x = layer.around_cross(x, [&](const Var& y) {
-        const auto [q, memory] = layer.cross.look_at(encoded, source.lengths, y);
-        const AttentionQuery query{
-            .projected = q, .keep_weights = keep.weights, .keep_scores = keep.scores, .edits = layer_edits.cross};
-        return taken(layer.cross(memory, query), TakenWeights::Kind::kCross, i, keep, result);
+        const auto [q, memory] = layer.cross.project_cross(encoded, source.lengths, y);
+        const AttentionQuery query{.projected = q,
+                                   .capture_weights = capture.weights,
+                                   .capture_scores = capture.scores,
+                                   .edits = layer_edits.cross};
+        return taken(layer.cross(memory, query), AttentionTrace::Kind::kCross, i, capture, result);
       });
       x = layer.around_forward(x, layer.forward);
     }
@@ -212,38 +214,38 @@ class Transformer final : public Model {
     return result;
   }
 
-  std::unique_ptr<Decoder> decode(const Source& source, const DecodeOptions& options) const override;
+  std::unique_ptr<DecoderState> decode(const Source& source, const DecodeOptions& options) const override;
 
  private:
   friend class TransformerDecoder;
 
-  static Var taken(const AttentionResult& attended, TakenWeights::Kind kind, size_t layer, Capture keep,
-                   Forced& result) {
-    if (keep.weights) {
+  static Var taken(const AttentionResult& attended, AttentionTrace::Kind kind, size_t layer, Capture capture,
+                   TeacherForced& result) {
+    if (capture.weights) {
       result.weights.push_back({kind, static_cast<int64_t>(layer), attended.weights, attended.center, attended.scores});
     }
     const auto add = [](const Var& x, Var& sum) { sum = sum ? sum + time_major(x) : time_major(x); };
-    if (attended.log_choice) {
-      add(attended.log_choice, result.log_choice);
+    if (attended.selection_log_prob) {
+      add(attended.selection_log_prob, result.selection_log_prob);
       add(attended.entropy, result.entropy);
     }
     return attended.context;
   }
 
-  Var encode(const Source& source, Capture keep, std::vector<TakenWeights>& weights,
+  Var encode(const Source& source, Capture capture, std::vector<AttentionTrace>& weights,
              std::span<const WeightEdit> edits) const {
     Flow x = {source_(source.ids, 0), {}};
     for (size_t i = 0; i < encoder_.size(); ++i) {
       const EncoderLayer& layer = encoder_[i];
       const LayerEdits layer_edits(edits, i);
       x = layer.around_self(x, [&](const Var& y) {
-        const auto [q, memory] = layer.self.look_at_itself(y, source.lengths);
+        const auto [q, memory] = layer.self.project_self(y, source.lengths);
         const AttentionResult attended = layer.self(memory, {.projected = q,
-                                                             .keep_weights = keep.weights,
-                                                             .keep_scores = keep.scores,
+                                                             .capture_weights = capture.weights,
+                                                             .capture_scores = capture.scores,
                                                              .edits = layer_edits.encoder_self});
-        if (keep.weights)
-          weights.push_back({TakenWeights::Kind::kEncoderSelf, static_cast<int64_t>(i), attended.weights,
+        if (capture.weights)
+          weights.push_back({AttentionTrace::Kind::kEncoderSelf, static_cast<int64_t>(i), attended.weights,
                              attended.center, attended.scores});
         return attended.context;
       });
@@ -266,39 +268,39 @@ class Transformer final : public Model {
 };
 
 // Keeps the projected keys and values of every step taken, [steps, K*B, D] a layer.
-class TransformerDecoder final : public Decoder {
+class TransformerDecoder final : public DecoderState {
  public:
   TransformerDecoder(const Transformer& model, const Source& source, const DecodeOptions& options)
       : model_(model), options_(options), arena_(Arena::current()) {
-    const Var encoded = model.encode(source, options.keep, encoder_weights_, options.edits);
+    const Var encoded = model.encode(source, options.capture, encoder_weights_, options.edits);
     for (const DecoderLayer& layer : model.decoder_) {
       edits_.emplace_back(options.edits, layers_.size());
-      layers_.push_back({layer.cross.remember(encoded, source.lengths), {}, {}});
+      layers_.push_back({layer.cross.project_memory(encoded, source.lengths), {}, {}});
     }
   }
 
-  std::unique_ptr<Decoder> clone() const override { return std::make_unique<TransformerDecoder>(*this); }
+  std::unique_ptr<DecoderState> clone() const override { return std::make_unique<TransformerDecoder>(*this); }
 
   Var step(const Tensor& words) override {
     const int64_t beams = words.dim(0), batch = words.dim(1), rows = beams * batch;
     check(step_ < options_.longest, "decode: expected at most {} steps", options_.longest);
-    weights_ = step_ == 0 ? encoder_weights_ : std::vector<TakenWeights>();
+    weights_ = step_ == 0 ? encoder_weights_ : std::vector<AttentionTrace>();
     Flow x = {model_.target_(words.reshape({1, rows}), step_), {}};  // [1,K*B,D]
     for (size_t i = 0; i < layers_.size(); ++i) {
       const DecoderLayer& layer = model_.decoder_[i];
       Cache& cache = layers_[i];
       x = layer.around_self(x, [&](const Var& y) {
-        const auto [q, now] = layer.self.look_at_itself(y, {}, step_);
+        const auto [q, now] = layer.self.project_self(y, {}, step_);
         append(cache.keys, now.keys.value());
         append(cache.values, now.values.value());
         const Memory memory{cache.keys.slice(0, step_ + 1), cache.values.slice(0, step_ + 1), {}};
         return keep(layer.self(memory, {.projected = q,
                                         .position = step_,
                                         .causal = true,
-                                        .keep_weights = options_.keep.weights,
-                                        .keep_scores = options_.keep.scores,
+                                        .capture_weights = options_.capture.weights,
+                                        .capture_scores = options_.capture.scores,
                                         .edits = edits_[i].decoder_self}),
-                    TakenWeights::Kind::kDecoderSelf, i);
+                    AttentionTrace::Kind::kDecoderSelf, i);
       });
       x = layer.around_cross(x, [&](const Var& y) {
         // The beams of a sentence are several queries to its one memory.
@@ -306,10 +308,10 @@ class TransformerDecoder final : public Decoder {
         return keep(layer.cross(cache.source, {.query = query,
                                                .position = step_,
                                                .stride = 0,
-                                               .keep_weights = options_.keep.weights,
-                                               .keep_scores = options_.keep.scores,
+                                               .capture_weights = options_.capture.weights,
+                                               .capture_scores = options_.capture.scores,
                                                .edits = edits_[i].cross}),
-                    TakenWeights::Kind::kCross, i)
+                    AttentionTrace::Kind::kCross, i)
             .reshape({1, rows, y.dim(2)});
       });
       x = layer.around_forward(x, layer.forward);
@@ -321,13 +323,13 @@ class TransformerDecoder final : public Decoder {
 
   void reorder(const Tensor& rows) override { pick(rows.reshape({rows.size()})); }
 
-  void keep(const Tensor& sentences) override {
+  void select_sentences(const Tensor& sentences) override {
     const int64_t batch = layers_[0].source.batch();
     for (Cache& cache : layers_) cache.source = pick_sentences(cache.source, sentences);
     if (step_ > 0) pick(rows_of(sentences, options_.beams, batch));
   }
 
-  std::vector<TakenWeights> weights() const override { return weights_; }
+  std::vector<AttentionTrace> weights() const override { return weights_; }
 
  private:
   struct Cache {
@@ -364,8 +366,8 @@ class TransformerDecoder final : public Decoder {
       }
     }
   }
-  Var keep(const AttentionResult& attended, TakenWeights::Kind kind, size_t layer) {
-    if (options_.keep.weights)
+  Var keep(const AttentionResult& attended, AttentionTrace::Kind kind, size_t layer) {
+    if (options_.capture.weights)
       weights_.push_back({kind, static_cast<int64_t>(layer), attended.weights, attended.center, attended.scores});
     return attended.context;
   }
@@ -377,16 +379,17 @@ class TransformerDecoder final : public Decoder {
   std::vector<Cache> layers_;
   std::vector<LayerEdits> edits_;  // one a layer
   Tensor spare_;
-  std::vector<TakenWeights> encoder_weights_, weights_;
+  std::vector<AttentionTrace> encoder_weights_, weights_;
 };
 
-std::unique_ptr<Decoder> Transformer::decode(const Source& source, const DecodeOptions& options) const {
+std::unique_ptr<DecoderState> Transformer::decode(const Source& source, const DecodeOptions& options) const {
   return std::make_unique<TransformerDecoder>(*this, source, options);
 }
 
 }  // namespace
 
-std::unique_ptr<Model> make_transformer(Parameters& parameters, const ModelConfig& config, const ModelSizes& sizes) {
+std::unique_ptr<Model> make_transformer(Parameters& parameters, const ModelConfig& config,
+                                        const VocabularySizes& sizes) {
   return std::make_unique<Transformer>(parameters, config, sizes);
 }
 

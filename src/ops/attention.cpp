@@ -222,7 +222,7 @@ Attended dot_attention(const Var& query, const Var& keys, const Var& values, con
                         .mask = options.mask};
   const int64_t depth = query.dim(2) / heads;
   if (args.scale == 0.0f) args.scale = 1.0f / std::sqrt(static_cast<float>(depth));
-  if (options.keep_weights) args.weights = empty({batch, heads, query.dim(0), keys.dim(0)}, query.dtype(), d);
+  if (options.capture_weights) args.weights = empty({batch, heads, query.dim(0), keys.dim(0)}, query.dtype(), d);
   Tape* tape = Tape::current();
   if (options.dropout > 0.0f && tape != nullptr && tape->training()) {
     args.dropout = options.dropout;

@@ -120,7 +120,7 @@ struct DotAttention {
   float scale = 0.0f;  // 0: 1/sqrt(D/heads)
   Mask mask;
   float dropout = 0.0f;
-  bool keep_weights = false;
+  bool capture_weights = false;
 };
 struct Attended {
   Var out;         // [T,B,D]

@@ -59,7 +59,7 @@ LoadedModel load_model(const std::string& folder, Device device) {
   const SafetensorsFile weights(weights_path(folder));
   loaded.parameters = std::make_unique<Parameters>(device);
   loaded.model = make_model(*loaded.parameters, loaded.config.model,
-                            {.source_words = loaded.config.source_words, .target_words = loaded.config.target_words});
+                            {.source = loaded.config.source_words, .target = loaded.config.target_words});
   loaded.parameters->allocate_unset();
   read_tensors(weights, *loaded.parameters, loaded.parameters->values());
   return loaded;

@@ -31,20 +31,20 @@ Objective::Objective(const TrainingConfig& config, const AttentionConfig& attent
       decay_(config.baseline_decay),
       baseline_(std::numeric_limits<double>::quiet_NaN()) {}
 
-Objective::Loss Objective::operator()(const Forced& forced, const Batch& batch, const Tensor& alignment) {
+Objective::Loss Objective::operator()(const TeacherForced& forced, const Batch& batch, const Tensor& alignment) {
   Loss loss;
   loss.cross_entropy = sum(cross_entropy(forced.logits, batch.target_out, smoothing_, kPad, true));
   Var total = loss.cross_entropy;
-  if (forced.log_choice) total = total + choices(forced, batch);
+  if (forced.selection_log_prob) total = total + choices(forced, batch);
   if (coverage_ > 0 && forced.coverage_loss) {
     // The first step has nothing behind it that could be covered again.
     const int64_t steps = batch.target_out.dim(0), first = steps - forced.coverage_loss.dim(0);
     total = total + affine(sum(forced.coverage_loss * Var(word_mask(batch).slice(first, steps))), coverage_);
   }
   if (guided_ > 0 && alignment) {
-    const TakenWeights* last = nullptr;
-    for (const TakenWeights& taken : forced.weights) {
-      if (taken.kind == TakenWeights::Kind::kCross && (!last || taken.layer > last->layer)) last = &taken;
+    const AttentionTrace* last = nullptr;
+    for (const AttentionTrace& taken : forced.weights) {
+      if (taken.kind == AttentionTrace::Kind::kCross && (!last || taken.layer > last->layer)) last = &taken;
     }
     check(last != nullptr,
           "training.guided_alignment: expected a model that attends to the source, got one without attention");
@@ -55,7 +55,7 @@ Objective::Loss Objective::operator()(const Forced& forced, const Batch& batch, 
   return loss;
 }
 
-Var Objective::choices(const Forced& forced, const Batch& batch) {
+Var Objective::choices(const TeacherForced& forced, const Batch& batch) {
   // Losses of the words as they came, without smoothing and as constants.
   const Tensor logits = forced.logits.value();
   const Tensor losses = cross_entropy(Var(logits), batch.target_out, 0.0f, kPad).value();
@@ -67,7 +67,7 @@ Var Objective::choices(const Forced& forced, const Batch& batch) {
   const Var mask(word_mask(batch));
   const Var advantage = affine(Var(losses), 1.0f, -static_cast<float>(baseline_)) * mask;
   baseline_ = decay_ * baseline_ + (1 - decay_) * mean_loss;
-  const Var reinforce = sum(Var(advantage.value()) * forced.log_choice);
+  const Var reinforce = sum(Var(advantage.value()) * forced.selection_log_prob);
   return reinforce + affine(sum(mask * forced.entropy), -entropy_bonus_);
 }
 

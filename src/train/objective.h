@@ -21,14 +21,14 @@ class Objective {
     Var cross_entropy;  // its first term, the sum over words, [1]
   };
   // `alignment` [B,1,T,S] is empty where nothing guides.
-  Loss operator()(const Forced& forced, const Batch& batch, const Tensor& alignment);
+  Loss operator()(const TeacherForced& forced, const Batch& batch, const Tensor& alignment);
 
   // What a checkpoint needs: the baseline. NaN before the first batch.
   double baseline() const { return baseline_; }
   void set_baseline(double baseline) { baseline_ = baseline; }
 
  private:
-  Var choices(const Forced& forced, const Batch& batch);
+  Var choices(const TeacherForced& forced, const Batch& batch);
 
   float smoothing_, coverage_, guided_, entropy_bonus_;
   double decay_, baseline_;

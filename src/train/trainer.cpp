@@ -210,8 +210,8 @@ void Trainer::take_smaller_pieces(const OutOfMemory& error) {
 }
 
 void Trainer::work_on(const Batch& batch, const Tensor& alignment, bool last) {
-  const Forced forced =
-      model_->force({batch.source, batch.source_lengths}, batch.target_in, objective_.needs_weights());
+  const TeacherForced forced =
+      model_->teacher_force({batch.source, batch.source_lengths}, batch.target_in, objective_.needs_weights());
   const Objective::Loss loss = objective_(forced, batch, alignment);
   tape_.backward(affine(loss.total, 1.0f / static_cast<float>(recipe_.training.accumulation)));
   kernels(device_).affine(stream(device_),
@@ -321,7 +321,8 @@ double Trainer::validation_loss() const {
   int64_t tokens = 0;
   for (int64_t i = 0; i < batcher.batches(); ++i) {
     const Batch batch = batcher.next(device_);
-    sum += cross_entropy_sum(model_->force({batch.source, batch.source_lengths}, batch.target_in).logits, batch);
+    sum +=
+        cross_entropy_sum(model_->teacher_force({batch.source, batch.source_lengths}, batch.target_in).logits, batch);
     tokens += batch.target_tokens;
     arena.rewind();
   }

@@ -21,7 +21,7 @@ struct Row {
 Row row_of(const HypothesisWeights& w, int64_t head, int64_t t, const AttentionConfig& config) {
   Row row;
   const auto at = static_cast<size_t>((head * w.rows + t) * w.columns);
-  const bool self = w.kind == TakenWeights::Kind::kDecoderSelf;
+  const bool self = w.kind == AttentionTrace::Kind::kDecoderSelf;
   if (!w.centers.empty()) row.center = w.centers[static_cast<size_t>(head * w.rows + t)];
   for (int64_t s = 0; s < w.columns; ++s) {
     if (self && s > t) continue;
@@ -77,7 +77,7 @@ void expect_made_of_scores(const Hypothesis& h, const ModelConfig& model) {
   ASSERT_FALSE(h.weights.empty());
   for (const HypothesisWeights& w : h.weights) {
     ASSERT_EQ(w.scores.size(), w.weights.size());
-    const AttentionConfig& config = w.kind == TakenWeights::Kind::kCross ? model.attention : model.self_attention;
+    const AttentionConfig& config = w.kind == AttentionTrace::Kind::kCross ? model.attention : model.self_attention;
     for (int64_t head = 0; head < w.heads; ++head) {
       for (int64_t t = 0; t < w.rows; ++t) {
         const Row row = row_of(w, head, t, config);
@@ -117,9 +117,9 @@ TEST_P(AttentionScores, AreWhatWeightsAreMadeOf) {
   for (const auto& setup : setups_of(GetParam())) {
     SCOPED_TRACE(setup.name);
     const SmallModel small(setup.config, kWords, 3);
-    SearchOptions options{.beam = 2, .max_length = 7, .keep_weights = true};
+    SearchOptions options{.beam = 2, .max_length = 7, .capture_weights = true};
     const auto plain = find_with(small, sources, options);
-    options.keep_scores = true;
+    options.capture_scores = true;
     const auto found = find_with(small, sources, options);
     for (const size_t i : {1, 2, 6}) {
       EXPECT_EQ(found[i][0].words, plain[i][0].words);
@@ -133,7 +133,7 @@ TEST_P(AttentionScores, AreWhatWeightsAreMadeOf) {
       pairs.target.append(found[static_cast<size_t>(i)][0].words);
     }
     const Model* const models[] = {small.model.get()};
-    for (const Hypothesis& h : score(models, pairs, batches_of(2), {.keep_scores = true}, Device::cpu())) {
+    for (const Hypothesis& h : score(models, pairs, batches_of(2), {.capture_scores = true}, Device::cpu())) {
       expect_made_of_scores(h, setup.config);
     }
   }

@@ -131,7 +131,7 @@ TEST_F(RulesTest, LengthsStayWithinTheirLimits) {
 
 TEST_F(RulesTest, CoverageIsPaidFor) {
   SearchOptions options{.beam = 4, .nbest = 4, .length_penalty = 0.5, .coverage_penalty = 0.3, .max_length = 8};
-  options.keep_weights = true;
+  options.capture_weights = true;
   for (const auto& sentence : find(options)) {
     for (const Hypothesis& h : sentence) {
       ASSERT_EQ(h.weights.size(), 1U);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kWords = 12;
 
-SearchOptions short_search() { return {.max_length = 9, .alternatives = 3, .keep_weights = true}; }
+SearchOptions short_search() { return {.max_length = 9, .alternatives = 3, .capture_weights = true}; }
 
 bool attends(const ModelConfig& config) { return config.architecture != "rnn-seq2seq"; }
 
@@ -24,7 +24,7 @@ ParallelCorpus one_source() {
 
 const HypothesisWeights& cross_of(const Hypothesis& h, int64_t layer = 0) {
   for (const HypothesisWeights& w : h.weights) {
-    if (w.kind == TakenWeights::Kind::kCross && w.layer == layer) return w;
+    if (w.kind == AttentionTrace::Kind::kCross && w.layer == layer) return w;
   }
   throw std::runtime_error("no cross attention");
 }
@@ -107,7 +107,7 @@ TEST(AttentionEdits, AReplacedRowIsWhatIsLookedAt) {
       options.edits = {{.edit = {.row = 1, .weights = given}}};
       const Hypothesis edited = find_with(small, sources, options)[0][0];
       for (const HypothesisWeights& w : edited.weights) {
-        if (w.kind != TakenWeights::Kind::kCross) continue;
+        if (w.kind != AttentionTrace::Kind::kCross) continue;
         for (int64_t h = 0; h < w.heads; ++h) {
           const float* row = w.weights.data() + (h * w.rows + 1) * w.columns;
           EXPECT_EQ(std::vector<float>(row, row + w.columns), given);
@@ -144,7 +144,7 @@ TEST(AttentionEdits, ItsOwnRowChangesNothingAndForcedIsAsDecoded) {
     pair.target.append(decoded.words);
     const Model* const models[] = {small.model.get()};
     const Hypothesis forced =
-        score(models, pair, batches_of(1), {.keep_weights = true, .edits = options.edits}, Device::cpu()).front();
+        score(models, pair, batches_of(1), {.capture_weights = true, .edits = options.edits}, Device::cpu()).front();
     for (size_t t = 0; t < decoded.words.size(); ++t) EXPECT_NEAR(forced.log_probs[t], decoded.log_probs[t], 1e-4);
   }
 }
@@ -160,12 +160,12 @@ TEST(AttentionEdits, TheContextIsTheGivenMixture) {
     std::vector<float> states;
     Random random(3);
     for (int i = 0; i < 3 * 4; ++i) states.push_back(static_cast<float>(random.uniform(-1, 1)));
-    const Memory memory = attention.remember(Var(from_host(states, {3, 1, 4}, Device::cpu())));
+    const Memory memory = attention.project_memory(Var(from_host(states, {3, 1, 4}, Device::cpu())));
     const Var query(
         from_host(std::vector<float>{0.1f, 0.2f, 0.3f, 0.4f, 0.4f, 0.3f, 0.2f, 0.1f}, {2, 1, 4}, Device::cpu()));
     const auto context = [&](const std::vector<float>& weights) {
       const std::vector<AttentionEdit> edits = {{.row = 1, .weights = weights}};
-      const AttentionResult result = attention(memory, {.query = query, .keep_weights = true, .edits = edits});
+      const AttentionResult result = attention(memory, {.query = query, .capture_weights = true, .edits = edits});
       EXPECT_EQ(result.weights.dim(2), 2);
       return to_host<float>(result.context.value());
     };
@@ -195,7 +195,7 @@ TEST(AttentionEdits, AHeadThatIsOffBringsNothing) {
     const ParallelCorpus sources = one_source();
     SearchOptions options = short_search();
     const Hypothesis plain = find_with(small, sources, options)[0][0];
-    using Kind = TakenWeights::Kind;
+    using Kind = AttentionTrace::Kind;
     for (const Kind kind : {Kind::kCross, Kind::kEncoderSelf, Kind::kDecoderSelf}) {
       if (kind != Kind::kCross && setup.config.architecture != "transformer") continue;
       const int64_t heads = kind == Kind::kCross ? setup.config.attention.heads : setup.config.self_attention.heads;
@@ -234,7 +234,7 @@ class Recorder : public SearchWatcher {
 // The step's weights are row t of the hypothesis's.
 void expect_row(const std::vector<HypothesisWeights>& step, const std::vector<HypothesisWeights>& all, int64_t t) {
   for (const HypothesisWeights& w : all) {
-    if (w.kind == TakenWeights::Kind::kEncoderSelf) continue;
+    if (w.kind == AttentionTrace::Kind::kEncoderSelf) continue;
     const auto same = [&](const HypothesisWeights& s) { return s.kind == w.kind && s.layer == w.layer; };
     const auto row = std::find_if(step.begin(), step.end(), same);
     ASSERT_NE(row, step.end());

@@ -27,7 +27,7 @@ std::vector<HypothesisWeights> unfused(const Model& model, const ParallelCorpus&
   tape.set_training(false);
   tape.reset();
   const Recording recording(tape);
-  const Forced forced = model.force({batch.source, batch.source_lengths}, batch.target_in, true);
+  const TeacherForced forced = model.teacher_force({batch.source, batch.source_lengths}, batch.target_in, true);
   std::vector<HostWeights> host;
   bring_to_host(forced.weights, 0, host);
   std::vector<HypothesisWeights> weights;
@@ -60,7 +60,7 @@ TEST_P(RecordTest, EqualsAnUnfusedRecomputation) {
   for (const auto& setup : mechanisms(GetParam())) {
     SCOPED_TRACE(setup.name);
     const SmallModel small(setup.config, kWords, 3);
-    const auto found = find_with(small, sources, {.beam = 2, .nbest = 2, .max_length = 7, .keep_weights = true});
+    const auto found = find_with(small, sources, {.beam = 2, .nbest = 2, .max_length = 7, .capture_weights = true});
     for (const int64_t row : {1, 2, 6}) {
       for (const Hypothesis& h : found[static_cast<size_t>(row)]) {
         const auto expected = unfused(*small.model, sources, row, h.words);
@@ -68,7 +68,7 @@ TEST_P(RecordTest, EqualsAnUnfusedRecomputation) {
         for (size_t i = 0; i < expected.size(); ++i) {
           expect_near(h.weights[i], expected[i]);
           EXPECT_EQ(h.weights[i].centers.empty(),
-                    !(setup.config.attention.scope == "local-p" && h.weights[i].kind == TakenWeights::Kind::kCross));
+                    !(setup.config.attention.scope == "local-p" && h.weights[i].kind == AttentionTrace::Kind::kCross));
         }
       }
     }
@@ -78,7 +78,7 @@ TEST_P(RecordTest, EqualsAnUnfusedRecomputation) {
 TEST_P(RecordTest, IsTheSameInEveryBatch) {
   const ParallelCorpus sources = some_sources(kWords);
   const SmallModel small(mechanisms(GetParam())[0].config, kWords, 3);
-  const SearchOptions options{.beam = 3, .nbest = 2, .max_length = 7, .alternatives = 3, .keep_weights = true};
+  const SearchOptions options{.beam = 3, .nbest = 2, .max_length = 7, .alternatives = 3, .capture_weights = true};
   const auto alone = find_with(small, sources, options, 1), together = find_with(small, sources, options, 32);
   for (size_t i = 0; i < alone.size(); ++i) {
     for (size_t n = 0; n < alone[i].size(); ++n) {
@@ -146,7 +146,7 @@ AttentionRecord forced_record(const LoadedModel& model, const std::string& sourc
   pair.source.append(model.source->encode(source));
   pair.target.append(model.target->encode(target));
   const Model* const models[] = {model.model.get()};
-  const auto scored = score(models, pair, model.batches(), {.keep_weights = true, .alternatives = 2}, Device::cpu());
+  const auto scored = score(models, pair, model.batches(), {.capture_weights = true, .alternatives = 2}, Device::cpu());
   return make_record(model, source, scored.front(), 1000);
 }
 

@@ -95,9 +95,9 @@ std::vector<std::vector<Hypothesis>> find_with(const SmallModel& model, const Pa
   return search(models, sources, batches_of(together), options, model.parameters.values().device());
 }
 
-std::vector<Hypothesis> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool keep_weights) {
+std::vector<Hypothesis> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool capture_weights) {
   const Model* const models[] = {model.model.get()};
-  return score(models, pairs, batches_of(4), {.keep_weights = keep_weights}, Device::cpu());
+  return score(models, pairs, batches_of(4), {.capture_weights = capture_weights}, Device::cpu());
 }
 
 std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus& sources, int64_t row,
@@ -107,7 +107,7 @@ std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus
   before.insert(before.end(), prefix.begin(), prefix.end());
   const int64_t steps = std::ssize(before);
   const Tensor target = from_host(before, {steps, 1}, Device::cpu());
-  const Forced forced = model.model->force({batch.source, batch.source_lengths}, target);
+  const TeacherForced forced = model.model->teacher_force({batch.source, batch.source_lengths}, target);
   const std::vector<float> logits = to_host<float>(forced.logits.value().slice(steps - 1, steps));
   double sum = 0;
   for (const float x : logits) sum += std::exp(static_cast<double>(x));
@@ -140,7 +140,7 @@ std::vector<double> exact_log_probs(const Model& model, const ParallelCorpus& pa
   std::vector<double> log_probs;
   for (int64_t row = 0; row < pairs.size(); ++row) {
     const Batch batch = make_batch(pairs, std::span(&row, 1), batches_of(1), Device::reference());
-    const Forced forced = model.force({batch.source, batch.source_lengths}, batch.target_in);
+    const TeacherForced forced = model.teacher_force({batch.source, batch.source_lengths}, batch.target_in);
     const std::vector<double> logits = to_host<double>(forced.logits.value());
     const std::vector<int32_t> words = to_host<int32_t>(batch.target_out);
     const size_t count = logits.size() / words.size();

@@ -27,7 +27,7 @@ BatchOptions batches_of(int64_t sentences);
 
 std::vector<std::vector<Hypothesis>> find_with(const SmallModel& model, const ParallelCorpus& sources,
                                                const SearchOptions& options, int64_t together = 32);
-std::vector<Hypothesis> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool keep_weights = false);
+std::vector<Hypothesis> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool capture_weights = false);
 
 // log p of what may follow a prefix, one sentence alone, by running the model over all of it.
 std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus& sources, int64_t row,

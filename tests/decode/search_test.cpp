@@ -65,7 +65,7 @@ TEST_P(SearchTest, RecordedOnACardItIsTheSame) {
   const ParallelCorpus sources = some_sources(11);
   for (SearchOptions options :
        {SearchOptions{.max_length = 12}, SearchOptions{.beam = 3, .nbest = 3, .max_length = 12}}) {
-    options.keep_weights = true;
+    options.capture_weights = true;
     const auto plain = find_with(card, sources, options);
     options.weights_stay = true;
     for (const int64_t together : {32, 32, 3, 32, 3, 3, 32}) {

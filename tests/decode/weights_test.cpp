@@ -36,7 +36,7 @@ void expect_same(const HypothesisWeights& got, const HypothesisWeights& forced) 
 TEST_P(WeightsTest, FollowAHypothesisBack) {
   SearchOptions options{.beam = 3, .nbest = 3, .max_length = 10};
   const auto plain = find_with(small, sources, options);
-  options.keep_weights = true;
+  options.capture_weights = true;
   const auto kept = find_with(small, sources, options);
   for (size_t n = 0; n < 3; ++n) {
     ParallelCorpus pairs = sources;
@@ -52,8 +52,8 @@ TEST_P(WeightsTest, FollowAHypothesisBack) {
       ASSERT_EQ(h.weights.size(), scored[i].weights.size());
       EXPECT_EQ(h.weights.empty(), GetParam().name == "rnn_seq2seq");
       for (size_t w = 0; w < h.weights.size(); ++w) {
-        const bool encoder = h.weights[w].kind == TakenWeights::Kind::kEncoderSelf;
-        const bool self = h.weights[w].kind == TakenWeights::Kind::kDecoderSelf;
+        const bool encoder = h.weights[w].kind == AttentionTrace::Kind::kEncoderSelf;
+        const bool self = h.weights[w].kind == AttentionTrace::Kind::kDecoderSelf;
         EXPECT_EQ(h.weights[w].rows, encoder ? source : std::ssize(h.log_probs));
         EXPECT_EQ(h.weights[w].columns, self ? std::ssize(h.log_probs) : source);
         EXPECT_EQ(std::ssize(h.weights[w].weights), h.weights[w].heads * h.weights[w].rows * h.weights[w].columns);
@@ -84,12 +84,12 @@ TEST(EnsembleTest, GivesTheMeanOfProbabilities) {
   const SmallModel a(setups()[1].config, 11, 3), b(setups().back().config, 11, 4);
   const Model* const both[] = {a.model.get(), b.model.get()};
   SearchOptions options{.beam = 2, .max_length = 10};
-  options.keep_weights = true;
+  options.capture_weights = true;
   const auto found = search(both, some_sources(11), batches_of(4), options, Device::cpu());
   ParallelCorpus pairs = some_sources(11);
   for (const auto& sentence : found) pairs.target.append(sentence[0].words);
   const std::vector<Hypothesis> by_a = score_with(a, pairs), by_b = score_with(b, pairs);
-  const std::vector<Hypothesis> by_both = score(both, pairs, batches_of(4), {.keep_weights = true}, Device::cpu());
+  const std::vector<Hypothesis> by_both = score(both, pairs, batches_of(4), {.capture_weights = true}, Device::cpu());
   for (size_t i = 0; i < found.size(); ++i) {
     for (size_t t = 0; t < by_both[i].log_probs.size(); ++t) {
       const double mean = std::log(

@@ -94,7 +94,7 @@ class ModelTest : public ::testing::TestWithParam<Setup> {
 
 TEST_P(ModelTest, HasTheGradientItShould) {
   const auto loss = [&] {
-    const Forced forced = model->force(scene.source, scene.before);
+    const TeacherForced forced = model->teacher_force(scene.source, scene.before);
     return mean(cross_entropy(forced.logits, scene.after, 0.1f));
   };
   Tape tape(kReference);
@@ -109,7 +109,7 @@ TEST_P(ModelTest, HasTheGradientItShould) {
 
 TEST_P(ModelTest, StepsToWhatItWouldBeForcedTo) {
   constexpr int64_t kBeams = 2;
-  const Forced forced = model->force(scene.source, scene.before);
+  const TeacherForced forced = model->teacher_force(scene.source, scene.before);
   const auto decoder = model->decode(scene.source, {.beams = kBeams, .longest = kTargetLength});
   const int64_t row = kBatch * kWords;
   for (int64_t t = 0; t < kTargetLength; ++t) {
@@ -143,10 +143,10 @@ TEST(HardSelection, LeavesWhatRewardsNeedWithItsGradient) {
       Tape tape(kReference, 7);
       tape.reset();
       const Recording recording(tape);
-      const Forced forced = model->force(scene.source, scene.before);
-      EXPECT_EQ(forced.log_choice.shape(), (Shape{kTargetLength, kBatch}));
+      const TeacherForced forced = model->teacher_force(scene.source, scene.before);
+      EXPECT_EQ(forced.selection_log_prob.shape(), (Shape{kTargetLength, kBatch}));
       const Var weights = cast(Var(ids({kTargetLength, kBatch}, 4)), DType::kF64);
-      const Var loss = mean(cross_entropy(forced.logits, scene.after)) + sum(weights * forced.log_choice) +
+      const Var loss = mean(cross_entropy(forced.logits, scene.after)) + sum(weights * forced.selection_log_prob) +
                        affine(sum(weights * forced.entropy), 0.3f);
       if (backward) tape.backward(loss);
       return to_host<double>(loss.value())[0];
@@ -163,11 +163,11 @@ TEST(ModelWeights, AreWhatASentenceWasReadWith) {
     const auto model = make_model(parameters, small_config(architecture), {kWords, kWords});
     parameters.allocate(3);
     const Scene scene;
-    const Forced plain = model->force(scene.source, scene.before),
-                 kept = model->force(scene.source, scene.before, true);
+    const TeacherForced plain = model->teacher_force(scene.source, scene.before),
+                        kept = model->teacher_force(scene.source, scene.before, true);
     EXPECT_EQ(to_host<double>(plain.logits.value()), to_host<double>(kept.logits.value()));
     ASSERT_FALSE(kept.weights.empty());
-    for (const TakenWeights& taken : kept.weights) {
+    for (const AttentionTrace& taken : kept.weights) {
       const Tensor& w = taken.weights.value();
       const int64_t keys = w.dim(3);
       for (int64_t row = 0; row < w.size() / keys; ++row) {

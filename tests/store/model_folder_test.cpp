@@ -36,7 +36,8 @@ std::vector<float> logits(const Model& model) {
   const Device cpu = Device::cpu();
   const Source source{from_host(std::vector<int32_t>{4, 5, 6, 3}, {4, 1}, cpu),
                       from_host(std::vector<int32_t>{4}, {1}, cpu)};
-  return to_host<float>(model.force(source, from_host(std::vector<int32_t>{2, 5, 4}, {3, 1}, cpu)).logits.value());
+  return to_host<float>(
+      model.teacher_force(source, from_host(std::vector<int32_t>{2, 5, 4}, {3, 1}, cpu)).logits.value());
 }
 
 TEST(ModelFolder, AReloadedModelGivesTheSameLogits) {

@@ -175,7 +175,7 @@ struct Fingerprint {
 
 Fingerprint train_step(const ModelConfig& config) {
   Parameters parameters(Device::cpu());
-  const auto model = make_model(parameters, config, {.source_words = 12, .target_words = 12});
+  const auto model = make_model(parameters, config, {.source = 12, .target = 12});
   parameters.allocate(1);
   ParallelCorpus corpus;
   for (int32_t i = 0; i < 3; ++i) {
@@ -189,7 +189,7 @@ Fingerprint train_step(const ModelConfig& config) {
   const Batch batch = make_batch(corpus, all, {}, Device::cpu());
   Objective objective({}, config.attention);
   const Objective::Loss loss =
-      objective(model->force({batch.source, batch.source_lengths}, batch.target_in), batch, {});
+      objective(model->teacher_force({batch.source, batch.source_lengths}, batch.target_in), batch, {});
   tape.backward(loss.total);
   Fingerprint made{parameters.count(), to_host<float>(parameters.grads())};
   made.numbers.push_back(to_host<float>(loss.total.value())[0]);

@@ -294,7 +294,8 @@ TEST(Trainer, GuidedAlignmentMovesAttention) {
   pair.source.append(loaded.source->encode("c x d"));
   pair.target.append(loaded.target->encode("c x d"));
   const Model* model = loaded.model.get();
-  const Hypothesis scored = score({&model, 1}, pair, loaded.batches(), {.keep_weights = true}, Device::cpu()).front();
+  const Hypothesis scored =
+      score({&model, 1}, pair, loaded.batches(), {.capture_weights = true}, Device::cpu()).front();
   const HypothesisWeights& w = scored.weights.front();
   EXPECT_GT(w.weights[static_cast<size_t>(0 * w.columns + 2)], 0.9f);
   EXPECT_GT(w.weights[static_cast<size_t>(1 * w.columns + 0)], 0.9f);

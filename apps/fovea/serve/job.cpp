@@ -68,10 +68,10 @@ void Job::measure(const Translator& translator) {
 
 void Job::set_group() {
   if (!targets.empty()) {
-    group = fmt::format("score {} {}", score.keep_weights, score.alternatives);
+    group = fmt::format("score {} {}", score.capture_weights, score.alternatives);
     return;
   }
-  group = fmt::format("translate {} {}", search.keep_weights, search.alternatives);
+  group = fmt::format("translate {} {}", search.capture_weights, search.alternatives);
   const Fields fields = fields_of(search);
   for (const Field& field : fields.list()) group += " " + field.text();
 }

@@ -113,7 +113,7 @@ std::vector<float> read_weights(const Json& list) {
 }
 
 WeightEdit read_edit(const Json& json, const ModelConfig& config) {
-  using Kind = TakenWeights::Kind;
+  using Kind = AttentionTrace::Kind;
   Members members(json);
   const std::string kind = members.text("kind", "cross");
   const bool transformer = config.architecture == "transformer";
@@ -271,7 +271,7 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   const bool attention = wanted.attention != Attention::kNone;
   wanted.stream = members.flag("stream");
   const bool tree = members.flag("tree");
-  search.keep_weights = attention;
+  search.capture_weights = attention;
   search.alternatives = members.count("alternatives", attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
   search.edits = read_edits(members, model.translator().model().config.model);
   const ForcedBegin begin = read_begin(members, model);
@@ -298,13 +298,13 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   return job;
 }
 
-std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool keep_weights) {
+std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool capture_weights) {
   auto job = std::make_shared<Job>();
   job->sources = {members.text("text")};
   job->targets = {members.text("target")};
   if (job->sources[0].empty()) throw bad_request("text: expected a text.");
   check_texts({job->sources[0], job->targets[0]}, limits);
-  job->score.keep_weights = keep_weights;
+  job->score.capture_weights = capture_weights;
   job->score.alternatives = members.count("alternatives", 5, Limits::kMostAlternatives);
   job->score.edits = read_edits(members, model.translator().model().config.model);
   job->alone = !job->score.edits.empty();

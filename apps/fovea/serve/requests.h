@@ -52,7 +52,7 @@ struct Wanted {
 // POST /v1/translate; with `look`, /v1/attention.
 std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const SearchOptions& defaults,
                                    const Limits& limits, Wanted& wanted);
-std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool keep_weights);
+std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool capture_weights);
 // Of plain texts, with everything else as by default.
 std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const SearchOptions& search, const Limits& limits);
 
