@@ -51,7 +51,7 @@ class Generating {
   }
   std::vector<std::vector<Hypothesis>> operator()(const ParallelCorpus& corpus, int64_t beams) const {
     const PrecisionScope scope(precision_);
-    const Model* model = model_.get();
+    const EncoderDecoder* model = model_.get();
     BatchOptions batches;
     batches.tokens = 1 << 20;
     batches.end_source = batches.shuffle = false;
@@ -68,7 +68,7 @@ class Generating {
     ParallelCorpus pairs = corpus;
     for (const auto& sentence : found) pairs.target.append(sentence.front().words);
     const PrecisionScope scope(precision_);
-    const Model* model = model_.get();
+    const EncoderDecoder* model = model_.get();
     BatchOptions batches;
     batches.end_source = batches.shuffle = false;
     ScoreOptions options;
@@ -85,7 +85,7 @@ class Generating {
  private:
   Precision precision_;
   Parameters parameters_;
-  std::unique_ptr<Model> model_;
+  std::unique_ptr<EncoderDecoder> model_;
 };
 
 // Steps that are done, recorded and repeated find the same.

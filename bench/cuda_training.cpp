@@ -153,7 +153,7 @@ class Training {
   const Work& work_;
   Precision precision_;
   Parameters parameters_;
-  std::unique_ptr<Model> model_;
+  std::unique_ptr<EncoderDecoder> model_;
   std::unique_ptr<Optimiser> optimiser_;
   Tape tape_;
   Graphs graphs_;

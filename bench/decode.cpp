@@ -35,7 +35,7 @@ class Decoding {
   // Always kLength steps: an end mark before the last would make the two sides do different work.
   std::vector<std::vector<Hypothesis>> decode(size_t which) const {
     const PrecisionScope scope(precision_);
-    const Model* model = seq2seq_.model.get();
+    const EncoderDecoder* model = seq2seq_.model.get();
     BatchOptions batches;
     batches.end_source = false;
     batches.shuffle = false;

@@ -20,7 +20,7 @@ using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark is 
 
 constexpr int64_t kBatch = 64;
 
-Var loss_of(const Model& model, const Source& source, const Tensor& before, const Tensor& after) {
+Var loss_of(const EncoderDecoder& model, const Source& source, const Tensor& before, const Tensor& after) {
   return mean(cross_entropy(model.teacher_force(source, before).logits, after, 0.0f, kPad, true));
 }
 

@@ -1,5 +1,7 @@
 #include "attention/attention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,29 +10,38 @@ namespace fovea {
 
 namespace {
 
-// The combinations that mean nothing, each with its reason.
-void refuse_nonsense(const AttentionConfig& c) {
-  check(!(c.relative == "rotary" && c.score != "dot" && c.score != "scaled-dot" && c.score != "cosine"),
-        "{0}.relative: rotary positions need a score that compares queries and keys directly: expected {0}.score = "
-        "dot, scaled-dot or cosine, got {1}",
-        c.section, c.score);
-  check(!(c.score == "location" && c.relative != "none"),
-        "{0}.relative: the location score does not use keys, so relative positions cannot act on it: expected none, "
+template <class Entries>
+const auto* find_choice(const Entries& entries, const AttentionConfig& config, std::string_view key,
+                        std::string_view name) {
+  const auto* entry = find_entry(entries, name);
+  check(entry != nullptr, "{}.{}: expected one of {}, got {}", config.section, key, fmt::join(names_of(entries), ", "),
+        name);
+  return entry;
+}
+
+void check_combination(const AttentionConfig& c, const ScoreEntry& score, const ScopeEntry& scope,
+                       const SelectionEntry& selection, const RelativeEntry& relative) {
+  check(!relative.rotary || score.compares_directly,
+        "{0}.relative: {2} positions need a score that compares queries and keys directly: expected {0}.score = {3}, "
         "got {1}",
-        c.section, c.relative);
-  check(!(c.scope == "local-p" && c.selection == "sparse"),
-        "{0}.selection: local-p multiplies softmax weights by a Gaussian: expected soft or hard, got sparse",
-        c.section);
+        c.section, c.score, c.relative, names_with(scores(), [](const auto& e) { return e.compares_directly; }));
+  const bool positions = relative.rotary || relative.distance_vectors || relative.distance_penalty;
+  check(score.uses_keys || !positions,
+        "{0}.relative: the {2} score does not use keys, so relative positions cannot act on it: expected none, got {1}",
+        c.section, c.relative, c.score);
+  check(!scope.predicts_center || selection.is_softmax || selection.hard,
+        "{0}.selection: {1} multiplies softmax weights by a Gaussian: expected {2}, got {3}", c.section, c.scope,
+        names_with(selections(), [](const auto& e) { return e.is_softmax || e.hard; }), c.selection);
   check(!(c.coverage && c.heads > 1), "{0}.coverage: coverage works with one head: expected {0}.heads = 1, got {1}",
         c.section, c.heads);
 }
 
-// The last position a query may see, in x's dtype: its own, [T,1,1], or that of its sentence, [1,B,1].
+// The last position that is not masked for a query, in x's dtype: its own, [T,1,1], or its sentence's, [1,B,1].
 Var last_positions(const Memory& memory, const AttentionQuery& query, const Var& x) {
   if (query.causal) {
-    std::vector<float> own;
-    for (int64_t t = 0; t < x.dim(0); ++t) own.push_back(static_cast<float>(query.position + t * query.stride));
-    return cast(Var(from_host(own, {x.dim(0), 1, 1}, x.device())), x.dtype());
+    std::vector<float> positions;
+    for (int64_t t = 0; t < x.dim(0); ++t) positions.push_back(static_cast<float>(query.position + t * query.stride));
+    return cast(Var(from_host(positions, {x.dim(0), 1, 1}, x.device())), x.dtype());
   }
   const int64_t batch = memory.batch();
   if (!memory.lengths) {
@@ -41,7 +52,7 @@ Var last_positions(const Memory& memory, const AttentionQuery& query, const Var&
   return affine(cast(Var(memory.lengths), x.dtype()), 1.0f, -1.0f).reshape({1, batch, 1});
 }
 
-// One edit of the weights [B,H,T,S], on the host.
+// Applies one edit to the weights [B,H,T,S], on the host.
 void apply(const AttentionEdit& edit, const Memory& memory, const AttentionQuery& query, const Shape& shape,
            std::vector<float>& weights) {
   const int64_t batch = shape[0], heads = shape[1], steps = shape[2], size = shape[3];
@@ -52,8 +63,8 @@ void apply(const AttentionEdit& edit, const Memory& memory, const AttentionQuery
     if (edit.row != AttentionEdit::kAll && edit.row != position) continue;
     for (int64_t b = 0; b < batch; ++b) {
       const int64_t length = lengths.empty() ? size : lengths[static_cast<size_t>(b)];
-      const int64_t seen = query.causal ? std::min(length, position + 1) : length;
-      check(edit.off || std::ssize(edit.weights) == seen, "edits: expected {} weights for row {}, got {}", seen,
+      const int64_t keys = query.causal ? std::min(length, position + 1) : length;
+      check(edit.off || std::ssize(edit.weights) == keys, "edits: expected {} weights for row {}, got {}", keys,
             position, edit.weights.size());
       for (int64_t h = edit.head == AttentionEdit::kAll ? 0 : edit.head; h < heads; ++h) {
         float* row = weights.data() + ((b * heads + h) * steps + t) * size;
@@ -75,8 +86,13 @@ Var edited(const Var& weights, const Memory& memory, const AttentionQuery& query
 
 Attention::Attention(Parameters& parameters, const std::string& name, const AttentionConfig& config,
                      int64_t query_depth, int64_t memory_depth)
-    : config_(config), context_depth_(memory_depth) {
-  refuse_nonsense(config);
+    : config_(config),
+      scope_(find_choice(scopes(), config, "scope", config.scope)),
+      selection_(find_choice(selections(), config, "selection", config.selection)),
+      relative_(find_choice(relatives(), config, "relative", config.relative)),
+      context_depth_(memory_depth) {
+  const ScoreEntry& score = *find_choice(fovea::scores(), config, "score", config.score);
+  check_combination(config, score, *scope_, *selection_, *relative_);
   ScoreSizes sizes{query_depth, memory_depth, config.depth > 0 ? config.depth : query_depth};
   if (config.heads > 1) {
     const int64_t depth = sizes.depth;
@@ -86,67 +102,68 @@ Attention::Attention(Parameters& parameters, const std::string& name, const Atte
     keys_ = std::make_unique<Linear>(parameters, name + ".keys", memory_depth, depth);
     values_ = std::make_unique<Linear>(parameters, name + ".values", memory_depth, depth);
     out_ = std::make_unique<Linear>(parameters, name + ".out", depth, query_depth);
-    of_memory_ = std::make_unique<Linears>(parameters, std::vector<const Linear*>{keys_.get(), values_.get()});
+    kv_projection_ = std::make_unique<FusedLinear>(parameters, std::vector<const Linear*>{keys_.get(), values_.get()});
     if (query_depth == memory_depth) {
-      of_one_ =
-          std::make_unique<Linears>(parameters, std::vector<const Linear*>{query_.get(), keys_.get(), values_.get()});
+      qkv_projection_ = std::make_unique<FusedLinear>(
+          parameters, std::vector<const Linear*>{query_.get(), keys_.get(), values_.get()});
     }
     sizes = {depth, depth, depth};
     context_depth_ = query_depth;
   }
-  score_ = find_score(config.score).make(config, sizes, parameters, name + ".score");
-  if (config.scope == "local-p") {
+  score_ = score.make(config, sizes, parameters, name + ".score");
+  if (scope_->predicts_center) {
     center_hidden_ = std::make_unique<Linear>(parameters, name + ".center.hidden", sizes.query, sizes.depth,
                                               Linear::Options{.bias = false});
     center_ = std::make_unique<Linear>(parameters, name + ".center.v", sizes.depth, config.heads,
                                        Linear::Options{.bias = false});
   }
-  if (config.relative == "shaw") {
+  if (relative_->distance_vectors) {
     distances_ = &parameters.add(name + ".distances", {2 * config.window + 1, sizes.query / config.heads},
                                  Initialiser::glorot());
   }
   if (config.coverage) coverage_weight_ = &parameters.add(name + ".coverage", {1}, Initialiser::constant(0.0));
 }
 
-Var Attention::turned(const Var& x, int64_t position, int64_t stride) const {
-  return config_.relative == "rotary" ? rotary(x, config_.heads, position, stride) : x;
+Var Attention::rotate(const Var& x, int64_t position, int64_t stride) const {
+  return relative_->rotary ? rotary(x, config_.heads, position, stride) : x;
 }
 
 Var Attention::project_query(const Var& query, int64_t position, int64_t stride) const {
-  return turned(query_ ? (*query_)(query) : query, position, stride);
+  return rotate(query_ ? (*query_)(query) : query, position, stride);
 }
 
-Memory Attention::memory_of(const Var& keys, const Var& values, const Tensor& lengths, int64_t position) const {
-  return {score_->project_keys(turned(keys, position, 1), position), values, lengths};
+Memory Attention::make_memory(const Var& keys, const Var& values, const Tensor& lengths, int64_t position) const {
+  return {score_->project_keys(rotate(keys, position, 1), position), values, lengths};
 }
 
 Memory Attention::project_memory(const Var& states, const Tensor& lengths, int64_t position) const {
-  const Var values = values_ ? (*values_)(states) : states;  // before the keys: see dot_attention
-  return memory_of(keys_ ? (*keys_)(states) : states, values, lengths, position);
+  const Var values = values_ ? (*values_)(states) : states;  // before the keys, whose gradient is computed first
+  return make_memory(keys_ ? (*keys_)(states) : states, values, lengths, position);
 }
 
 ProjectedAttention Attention::project_self(const Var& states, const Tensor& lengths, int64_t position) const {
-  if (!of_one_ || !of_one_->suit(states)) {
+  if (!qkv_projection_ || !qkv_projection_->available(states)) {
     const Memory memory = project_memory(states, lengths, position);
     return {project_query(states, position, 1), memory};
   }
-  const Var all = (*of_one_)(states);
-  return {turned(all[0], position, 1), memory_of(all[1], all[2], lengths, position)};
+  const Var all = (*qkv_projection_)(states);
+  return {rotate(all[0], position, 1), make_memory(all[1], all[2], lengths, position)};
 }
 
 ProjectedAttention Attention::project_cross(const Var& states, const Tensor& lengths, const Var& query) const {
-  if (!of_memory_ || !of_memory_->suit(states)) return {project_query(query, 0, 1), project_memory(states, lengths)};
-  const Var both = (*of_memory_)(states);
-  return {project_query(query, 0, 1), memory_of(both[0], both[1], lengths, 0)};
+  if (!kv_projection_ || !kv_projection_->available(states))
+    return {project_query(query, 0, 1), project_memory(states, lengths)};
+  const Var both = (*kv_projection_)(states);
+  return {project_query(query, 0, 1), make_memory(both[0], both[1], lengths, 0)};
 }
 
-Mask Attention::mask_for(const Memory& memory, const AttentionQuery& query, const Var& q) const {
+Mask Attention::make_mask(const Memory& memory, const AttentionQuery& query, const Var& q) const {
   Mask mask{.lengths = memory.lengths, .causal = query.causal, .offset = query.position};
   const int64_t steps = q.dim(0), size = memory.size(), heads = config_.heads;
-  const bool window = config_.scope == "local-m", slope = config_.relative == "alibi";
+  const bool window = scope_->window && !scope_->predicts_center, slope = relative_->distance_penalty;
   if (!window && !slope) return mask;
-  // A table over (step, position): the same for every sentence, but for where a window stops.
-  constexpr float kHidden = -std::numeric_limits<float>::infinity();
+  // A bias for each step and position, the same for every sentence unless a window ends with the sentence.
+  constexpr float kMasked = -std::numeric_limits<float>::infinity();
   const std::vector<int32_t> ends =
       window && memory.lengths ? to_host<int32_t>(memory.lengths) : std::vector<int32_t>{static_cast<int32_t>(size)};
   const Tensor bias = empty({std::ssize(ends), slope ? heads : 1, steps, size}, DType::kF32, Device::cpu());
@@ -155,12 +172,12 @@ Mask Attention::mask_for(const Memory& memory, const AttentionQuery& query, cons
     for (int64_t h = 0; h < bias.dim(1); ++h) {
       const float m = slope ? std::exp2(-8.0f * static_cast<float>(h + 1) / static_cast<float>(heads)) : 0.0f;
       for (int64_t t = 0; t < steps; ++t) {
-        // Past the end of the source the window stays at its last positions.
-        const int64_t place = query.position + t * query.stride, center = std::min<int64_t>(place, end - 1);
+        // Past the end of the source the window stays at the last position.
+        const int64_t position = query.position + t * query.stride, center = std::min<int64_t>(position, end - 1);
         for (int64_t s = 0; s < size; ++s) {
-          const int64_t distance = std::abs(s - place);
-          const bool hidden = window && std::abs(s - center) > config_.window;
-          *cell++ = hidden ? kHidden : -m * static_cast<float>(distance);
+          const int64_t distance = std::abs(s - position);
+          const bool masked = window && std::abs(s - center) > config_.window;
+          *cell++ = masked ? kMasked : -m * static_cast<float>(distance);
         }
       }
     }
@@ -180,40 +197,28 @@ Var Attention::scores(const Memory& memory, const AttentionQuery& query, const V
   return scores;
 }
 
-Var Attention::select(const Var& scores, const Mask& mask, AttentionResult& result) const {
-  if (config_.selection == "sparse") return sparsemax(scores, mask);
-  const Var soft = softmax(scores, mask);
-  if (config_.selection == "soft") return soft;
-  const Tape* tape = Tape::current();
-  const bool learning = tape != nullptr && tape->training();
-  const bool straight = config_.estimator == "straight-through";
-  const Var chosen = choose(soft, /*by_lot=*/learning, /*straight_through=*/straight);
-  if (learning && !straight) {
-    // Half of the time, by lot, the expected value stands in for the draw (Xu et al. 2015, section 4.1): the true
-    // gradient it brings steadies what the draws' rewards teach.
-    const Shape rows = soft.shape().with(3, 1);
-    const Var one = affine(Var(zeros(rows, soft.dtype(), soft.device())), 1.0f, 1.0f);
-    const Var drawn = affine(dropout(one, 0.5f), 0.5f);  // 1 or 0
-    // A chosen weight is never 0, but a masked row has none: the small number keeps its logarithm finite.
-    const Var selection_log_prob = log(affine(sum(chosen * soft, 3), 1.0f, 1e-20f));
-    result.selection_log_prob = selection_log_prob * drawn.reshape(selection_log_prob.shape());
-    result.entropy = affine(sum(soft * log(affine(soft, 1.0f, 1e-20f)), 3), -1.0f);
-    return soft + (chosen - soft) * drawn;
-  }
-  return chosen;
+// p = (last position) sigmoid(v . tanh(W q)), a window of w to each side, sigma = w/2 (Luong et al. 2015, section 3.2).
+Var Attention::apply_window(const Var& weights, const Memory& memory, const AttentionQuery& query, const Var& q,
+                            AttentionResult& result) const {
+  const Var share = sigmoid((*center_)(tanh((*center_hidden_)(q))));  // [T,B,H]
+  result.center = share * last_positions(memory, query, share);
+  const auto width = static_cast<float>(config_.window);
+  const Var windowed = gaussian_window(weights, result.center, width / 2.0f, width);
+  const Var total = affine(sum(windowed, 3), 1.0f, 1e-20f);
+  return windowed / total.reshape({total.dim(0), total.dim(1), total.dim(2), 1});
 }
 
 AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery& query) const {
   AttentionResult result;
   const Var q = query.projected ? query.projected : project_query(query.query, query.position, query.stride);
-  const Mask mask = mask_for(memory, query, q);
+  const Mask mask = make_mask(memory, query, q);
 
   float scale = 1.0f;
-  // The fused kernel's weights are for looking at; where they may enter a loss, they need a gradient.
+  // The weights of a fused kernel have no gradient. Weights that may enter a loss are computed by the unfused ops.
   const bool may_enter_loss = query.capture_weights && Tape::current() != nullptr;
-  const bool plain = config_.selection == "soft" && config_.scope != "local-p" && distances_ == nullptr &&
-                     !config_.coverage && !may_enter_loss && query.edits.empty();
-  if (plain && score_->is_dot(&scale)) {
+  const bool fusible = selection_->is_softmax && !center_ && distances_ == nullptr && !config_.coverage &&
+                       !may_enter_loss && query.edits.empty();
+  if (fusible && score_->is_dot(&scale)) {
     const Attended attended = dot_attention(q, memory.keys, memory.values,
                                             {.heads = config_.heads,
                                              .scale = scale,
@@ -222,23 +227,15 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
                                              .capture_weights = query.capture_weights});
     result.context = attended.out;
     result.weights = attended.weights;
-  } else if (const Attended attended = plain && config_.dropout == 0 && !mask.bias && !mask.causal
+  } else if (const Attended attended = fusible && config_.dropout == 0 && !mask.bias && !mask.causal
                                            ? score_->attend(q, memory.keys, memory.values, memory.lengths)
                                            : Attended{};
              attended.out) {
     result.context = attended.out;
     result.weights = attended.weights;
   } else {
-    Var weights = select(scores(memory, query, q), mask, result);
-    if (center_) {
-      // p = (last position) sigmoid(v . tanh(W q)), a window of w to each side, sigma = w/2 (Luong, section 3.2)
-      const Var share = sigmoid((*center_)(tanh((*center_hidden_)(q))));  // [T,B,H]
-      result.center = share * last_positions(memory, query, share);
-      const auto width = static_cast<float>(config_.window);
-      weights = gaussian_window(weights, result.center, width / 2.0f, width);
-      const Var total = affine(sum(weights, 3), 1.0f, 1e-20f);
-      weights = weights / total.reshape({total.dim(0), total.dim(1), total.dim(2), 1});
-    }
+    Var weights = selection_->select(scores(memory, query, q), mask, config_, result);
+    if (center_) weights = apply_window(weights, memory, query, q, result);
     if (!query.edits.empty()) weights = edited(weights, memory, query);
     result.weights = weights;
     if (config_.coverage) result.coverage = query.coverage ? query.coverage + weights : weights;
@@ -246,7 +243,7 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
   }
   if (query.capture_scores) {
     result.scores = scores(memory, query, q);
-    if (config_.relative == "alibi") result.scores = result.scores + cast(Var(mask.bias), result.scores.dtype());
+    if (relative_->distance_penalty) result.scores = result.scores + cast(Var(mask.bias), result.scores.dtype());
   }
   if (out_) result.context = (*out_)(result.context);
   return result;

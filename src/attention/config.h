@@ -1,4 +1,4 @@
-// What a recipe says about one attention: a choice on each axis (score, scope, selection) and extras.
+// The settings of one attention in a recipe: a choice on each axis (score, scope, selection) and extras.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,11 @@ struct AttentionConfig {
   double dropout = 0.0;
   std::string estimator = "reinforce";
   double entropy_bonus = 0.01;
-  std::string section = "attention";  // the key prefix that messages name
+  std::string section = "attention";  // the prefix of its keys in messages
 
   void describe(Fields& fields);
-  std::string mechanism() const;  // "additive, global, soft", for people
+  std::string mechanism() const;  // "additive, global, soft"
+  bool uses_reinforce() const;    // a hard selection that is trained by REINFORCE
 };
 
 }  // namespace fovea

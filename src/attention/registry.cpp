@@ -1,9 +1,11 @@
-// The score functions, one class and one entry each.
+// The score functions, one class and one entry each, and the entries of the other axes.
 #include "attention/registry.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
+
+#include "attention/attention.h"
 
 namespace fovea {
 
@@ -16,7 +18,7 @@ void expect_equal_depths(const AttentionConfig& config, const ScoreSizes& sizes)
         config.section, config.score, sizes.query, sizes.keys);
 }
 
-// What is in the end a scaled dot product of the query with projected keys, so that the fused kernel may do it.
+// A scaled dot product of the query with projected keys, which the fused kernel computes.
 class ProductScore : public Score {
  public:
   explicit ProductScore(const AttentionConfig& config, float scale = 1.0f) : heads_(config.heads), scale_(scale) {}
@@ -66,7 +68,7 @@ class AdditiveScore final : public Score {
   Var score(const Var& query, const Var& projected, const Tensor& lengths) const override {
     return additive_score(query_(query), projected, *v_, heads_, lengths);
   }
-  // On the host there is nothing to gain: what counts there is how often a tanh is computed, not read or launched.
+  // Not on the host, where the cost is the number of tanh evaluations and not their launches or memory traffic.
   Attended attend(const Var& query, const Var& projected, const Var& values, const Tensor& lengths) const override {
     constexpr int64_t kFew = 8;
     if (query.device().on_host() || query.dim(0) > kFew) return {};
@@ -100,14 +102,14 @@ class CosineScore final : public Score {
   const Parameter* sharpness_;
 };
 
-// Luong et al. 2015: the query alone picks a position: row s of W q.
+// Luong et al. 2015: the query alone scores positions: row s of W q.
 class LocationScore final : public ProductScore {
  public:
   LocationScore(const AttentionConfig& config, const ScoreSizes& sizes, Parameters& parameters, const std::string& name)
       : ProductScore(config),
         rows_(parameters, name + ".location", config.longest, sizes.query),
         section_(config.section) {}
-  // Each position's row of W stands where its key would.
+  // The key of a position is its row of W.
   Var project_keys(const Var& keys, int64_t first) const override {
     const int64_t longest = rows_.table().shape()[0];
     check(first + keys.dim(0) <= longest, "{}.longest: the location score takes at most {} tokens, got {}", section_,
@@ -118,6 +120,7 @@ class LocationScore final : public ProductScore {
     }
     return cast(rows_(from_host(position, {keys.dim(0), keys.dim(1)}, keys.device())), keys.dtype());
   }
+  int64_t max_keys() const override { return rows_.table().shape()[0]; }
 
  private:
   Embedding rows_;
@@ -133,73 +136,143 @@ std::unique_ptr<Score> with_parameters(const AttentionConfig& config, const Scor
 constexpr std::string_view kBahdanau = "Bahdanau et al. 2015", kLuong = "Luong et al. 2015",
                            kVaswani = "Vaswani et al. 2017";
 
+// One position: sampled while a tape records training, else the most likely one.
+Var select_hard(const Var& scores, const Mask& mask, const AttentionConfig& config, AttentionResult& result) {
+  const Var soft = softmax(scores, mask);
+  const Tape* tape = Tape::current();
+  const bool training = tape != nullptr && tape->training();
+  const bool straight_through = config.estimator == "straight-through";
+  const Var chosen = choose(soft, /*by_lot=*/training, straight_through);
+  if (!training || straight_through) return chosen;
+  // Half of the samples, at random, are replaced by the expected value (Xu et al. 2015, section 4.1). Its exact
+  // gradient reduces the variance of the estimate.
+  const Shape rows = soft.shape().with(3, 1);
+  const Var one = affine(Var(zeros(rows, soft.dtype(), soft.device())), 1.0f, 1.0f);
+  const Var sampled = affine(dropout(one, 0.5f), 0.5f);  // 1 or 0
+  // The weight of a chosen position is never 0, but a fully masked row has none: epsilon keeps its logarithm finite.
+  const Var log_prob = log(affine(sum(chosen * soft, 3), 1.0f, 1e-20f));
+  result.selection_log_prob = log_prob * sampled.reshape(log_prob.shape());
+  result.entropy = affine(sum(soft * log(affine(soft, 1.0f, 1e-20f)), 3), -1.0f);
+  return soft + (chosen - soft) * sampled;
+}
+
 const ScoreEntry kScores[] = {
-    {"dot", "q . k", kLuong, "T S D", "Dot product. No parameters; queries and keys have the same size.",
+    {{"dot", "q . k", kLuong, "T S D", "Dot product. No parameters; queries and keys have the same size."},
+     /*compares_directly=*/true,
+     /*uses_keys=*/true,
+     /*uses_depth=*/false,
+     /*uses_longest=*/false,
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters&, const std::string&) -> std::unique_ptr<Score> {
        return std::make_unique<DotScore>(c, s, 1.0f);
      }},
-    {"scaled-dot", "q . k / sqrt(d)", kVaswani, "T S D",
-     "Dot product, scaled so that the softmax does not saturate in high dimensions.",
+    {{"scaled-dot", "q . k / sqrt(d)", kVaswani, "T S D",
+      "Dot product, scaled so that the softmax does not saturate in high dimensions."},
+     /*compares_directly=*/true,
+     /*uses_keys=*/true,
+     /*uses_depth=*/false,
+     /*uses_longest=*/false,
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters&, const std::string&) -> std::unique_ptr<Score> {
        const int64_t depth = s.query / c.heads;
        return std::make_unique<DotScore>(c, s, 1.0f / std::sqrt(static_cast<float>(depth)));
      }},
-    {"general", "q . W k", kLuong, "S D^2 + T S D", "Bilinear: a learned matrix between query and key.",
+    {{"general", "q . W k", kLuong, "S D^2 + T S D", "Bilinear: a learned matrix between query and key."},
+     /*compares_directly=*/false,
+     /*uses_keys=*/true,
+     /*uses_depth=*/false,
+     /*uses_longest=*/false,
      with_parameters<GeneralScore>},
-    {"additive", "v . tanh(W q + U k)", kBahdanau, "(T + S) D^2 + T S D tanh",
-     "A one-layer network over query and key.",
+    {{"additive", "v . tanh(W q + U k)", kBahdanau, "(T + S) D^2 + T S D tanh",
+      "A one-layer network over query and key."},
+     /*compares_directly=*/false,
+     /*uses_keys=*/true,
+     /*uses_depth=*/true,
+     /*uses_longest=*/false,
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters& p, const std::string& n) -> std::unique_ptr<Score> {
        return std::make_unique<AdditiveScore>(c, s, p, n, false);
      }},
-    {"concat", "v . tanh(W [q; k] + b)", kLuong, "(T + S) D^2 + T S D tanh",
-     "Additive over the concatenated vectors, with a bias.",
+    {{"concat", "v . tanh(W [q; k] + b)", kLuong, "(T + S) D^2 + T S D tanh",
+      "Additive over the concatenated vectors, with a bias."},
+     /*compares_directly=*/false,
+     /*uses_keys=*/true,
+     /*uses_depth=*/true,
+     /*uses_longest=*/false,
      [](const AttentionConfig& c, const ScoreSizes& s, Parameters& p, const std::string& n) -> std::unique_ptr<Score> {
        return std::make_unique<AdditiveScore>(c, s, p, n, true);
      }},
-    {"cosine", "b q . k / (|q| |k|)", "Graves et al. 2014", "T S D", "Cosine similarity with a learned sharpness b.",
+    {{"cosine", "b q . k / (|q| |k|)", "Graves et al. 2014", "T S D", "Cosine similarity with a learned sharpness b."},
+     /*compares_directly=*/true,
+     /*uses_keys=*/true,
+     /*uses_depth=*/false,
+     /*uses_longest=*/false,
      with_parameters<CosineScore>},
-    {"location", "(W q)_s", kLuong, "T S D", "The query alone chooses the position; keys are ignored.",
+    {{"location", "(W q)_s", kLuong, "T S D", "The query alone chooses the position; keys are ignored."},
+     /*compares_directly=*/false,
+     /*uses_keys=*/false,
+     /*uses_depth=*/false,
+     /*uses_longest=*/true,
      with_parameters<LocationScore>},
 };
 
-const Choice kScopes[] = {
-    {"global", "all s", kBahdanau, "T S", "Every source position."},
-    {"local-m", "|s - t| <= w", kLuong, "T w", "A window that moves by one position per step."},
-    {"local-p", "|s - p| <= w, p = S sigmoid(v . tanh(W q))", kLuong, "T w",
-     "A window around a predicted position, weighted by a Gaussian."},
+const ScopeEntry kScopes[] = {
+    {{"global", "all s", kBahdanau, "T S", "Every source position."}, /*window=*/false, /*predicts_center=*/false},
+    {{"local-m", "|s - t| <= w", kLuong, "T w", "A window that moves by one position per step."},
+     /*window=*/true,
+     /*predicts_center=*/false},
+    {{"local-p", "|s - p| <= w, p = S sigmoid(v . tanh(W q))", kLuong, "T w",
+      "A window around a predicted position, weighted by a Gaussian."},
+     /*window=*/true,
+     /*predicts_center=*/true},
 };
 
-const Choice kSelections[] = {
-    {"soft", "softmax", kBahdanau, "T S", "A weighted mean of all values."},
-    {"sparse", "sparsemax", "Martins & Astudillo 2016", "T S log S",
-     "A weighted mean in which most weights are exactly zero."},
-    {"hard", "one sampled s", "Xu et al. 2015", "T S",
-     "One value: sampled in training (REINFORCE or straight-through), the most likely one in decoding."},
+const SelectionEntry kSelections[] = {
+    {{"soft", "softmax", kBahdanau, "T S", "A weighted mean of all values."},
+     /*is_softmax=*/true,
+     /*hard=*/false,
+     [](const Var& scores, const Mask& mask, const AttentionConfig&, AttentionResult&) {
+       return softmax(scores, mask);
+     }},
+    {{"sparse", "sparsemax", "Martins & Astudillo 2016", "T S log S",
+      "A weighted mean in which most weights are exactly zero."},
+     /*is_softmax=*/false,
+     /*hard=*/false,
+     [](const Var& scores, const Mask& mask, const AttentionConfig&, AttentionResult&) {
+       return sparsemax(scores, mask);
+     }},
+    {{"hard", "one sampled s", "Xu et al. 2015", "T S",
+      "One value: sampled in training (REINFORCE or straight-through), the most likely one in decoding."},
+     /*is_softmax=*/false,
+     /*hard=*/true,
+     select_hard},
 };
 
-const Choice kRelatives[] = {
-    {"none", "", "", "", "No positions inside the score."},
-    {"shaw", "q . (k + r_{s-t})", "Shaw et al. 2018", "T S D",
-     "A learned vector for each distance, clipped at the window."},
-    {"rotary", "R_t q . R_s k", "Su et al. 2021", "(T + S) D",
-     "Queries and keys rotated by an angle that grows with their position."},
-    {"alibi", "q . k - m_h |s - t|", "Press et al. 2022", "T S",
-     "A penalty that grows with distance, steeper in some heads."},
+const RelativeEntry kRelatives[] = {
+    {{"none", "", "", "", "No positions inside the score."},
+     /*rotary=*/false,
+     /*distance_vectors=*/false,
+     /*distance_penalty=*/false},
+    {{"shaw", "q . (k + r_{s-t})", "Shaw et al. 2018", "T S D",
+      "A learned vector for each distance, clipped at the window."},
+     /*rotary=*/false,
+     /*distance_vectors=*/true,
+     /*distance_penalty=*/false},
+    {{"rotary", "R_t q . R_s k", "Su et al. 2021", "(T + S) D",
+      "Queries and keys rotated by an angle that grows with their position."},
+     /*rotary=*/true,
+     /*distance_vectors=*/false,
+     /*distance_penalty=*/false},
+    {{"alibi", "q . k - m_h |s - t|", "Press et al. 2022", "T S",
+      "A penalty that grows with distance, steeper in some heads."},
+     /*rotary=*/false,
+     /*distance_vectors=*/false,
+     /*distance_penalty=*/true},
 };
 
 }  // namespace
 
 std::span<const ScoreEntry> scores() { return kScores; }
-std::span<const Choice> scopes() { return kScopes; }
-std::span<const Choice> selections() { return kSelections; }
-std::span<const Choice> relatives() { return kRelatives; }
-
-const ScoreEntry& find_score(std::string_view name) {
-  for (const ScoreEntry& entry : kScores) {
-    if (entry.name == name) return entry;
-  }
-  fail("score: expected one of {}, got {}", fmt::join(names_of(scores()), ", "), name);
-}
+std::span<const ScopeEntry> scopes() { return kScopes; }
+std::span<const SelectionEntry> selections() { return kSelections; }
+std::span<const RelativeEntry> relatives() { return kRelatives; }
 
 std::string AttentionConfig::mechanism() const {
   std::string text = fmt::format("{}, {}, {}", score, scope, selection);
@@ -209,11 +282,25 @@ std::string AttentionConfig::mechanism() const {
   return text;
 }
 
+bool AttentionConfig::uses_reinforce() const {
+  const SelectionEntry* entry = find_entry(kSelections, selection);
+  return entry != nullptr && entry->hard && estimator == "reinforce";
+}
+
 void AttentionConfig::describe(Fields& f) {
-  const bool local = scope != "global", hard = selection == "hard", reinforce = hard && estimator == "reinforce";
-  f.add("score", score, "Score function that compares a query with a key.").choices(names_of(scores()));
-  f.add("scope", scope, "Positions a query may attend to.").choices(names_of(scopes()));
-  f.add("selection", selection, "How scores become attention weights.").choices(names_of(selections()));
+  const ScoreEntry* scored = find_entry(kScores, score);
+  const ScopeEntry* scoped = find_entry(kScopes, scope);
+  const SelectionEntry* selected = find_entry(kSelections, selection);
+  const RelativeEntry* positioned = find_entry(kRelatives, relative);
+  // A value that is not in a registry is reported by its own key; it makes no other key useless.
+  const bool uses_depth = !scored || scored->uses_depth, uses_longest = !scored || scored->uses_longest;
+  const bool local = !scoped || scoped->window, predicts = !scoped || scoped->predicts_center;
+  const bool vectors = !positioned || positioned->distance_vectors, hard = !selected || selected->hard;
+  const auto names = [](const auto& entries, auto property) { return names_with(entries, property); };
+  const std::string hard_names = names(kSelections, [](const auto& e) { return e.hard; });
+  f.add("score", score, "Score function that compares a query with a key.").choices(names_of(kScores));
+  f.add("scope", scope, "Positions a query may attend to.").choices(names_of(kScopes));
+  f.add("selection", selection, "How scores become attention weights.").choices(names_of(kSelections));
   f.add("heads", heads, "Number of attention heads; depth is divided among them.")
       .at_least(1)
       .also_called({"num_heads", "n_heads", "nhead", "head"});
@@ -222,27 +309,31 @@ void AttentionConfig::describe(Fields& f) {
         "query's.")
       .at_least(0)
       .also_called({"dim", "size", "attention_dim"})
-      .needs(score == "additive" || score == "concat" || heads > 1 || scope == "local-p",
-             fmt::format("{} = additive or concat, {} above 1, or {} = local-p", f.key("score"), f.key("heads"),
-                         f.key("scope")));
+      .needs(uses_depth || heads > 1 || predicts,
+             fmt::format("{} = {}, {} above 1, or {} = {}", f.key("score"),
+                         names(kScores, [](const auto& e) { return e.uses_depth; }), f.key("heads"), f.key("scope"),
+                         names(kScopes, [](const auto& e) { return e.predicts_center; })));
   f.add("window", window,
         "Local scopes: window size to each side, in positions. shaw: largest distance with its own vector.")
       .at_least(1)
-      .needs(local || relative == "shaw",
-             fmt::format("{} = local-m or local-p, or {} = shaw", f.key("scope"), f.key("relative")));
+      .needs(local || vectors,
+             fmt::format("{} = {}, or {} = {}", f.key("scope"), names(kScopes, [](const auto& e) { return e.window; }),
+                         f.key("relative"), names(kRelatives, [](const auto& e) { return e.distance_vectors; })));
   f.add("longest", longest, "Location score: longest source it can attend to, in tokens.")
       .at_least(1)
       .also_called({"max_length", "max_len"})
-      .needs(score == "location", fmt::format("{} = location", f.key("score")));
-  f.add("relative", relative, "Relative positions inside the score.").choices(names_of(relatives()));
+      .needs(uses_longest,
+             fmt::format("{} = {}", f.key("score"), names(kScores, [](const auto& e) { return e.uses_longest; })));
+  f.add("relative", relative, "Relative positions inside the score.").choices(names_of(kRelatives));
   f.add("coverage", coverage, "Add the sum of earlier attention weights to the score (See et al. 2017).");
   f.add("dropout", dropout, "Dropout rate of the attention weights.").at_least(0).below(1);
   f.add("estimator", estimator, "Hard selection: gradient estimator.")
       .choices({"reinforce", "straight-through"})
-      .needs(hard, fmt::format("{} = hard", f.key("selection")));
+      .needs(hard, fmt::format("{} = {}", f.key("selection"), hard_names));
   f.add("entropy_bonus", entropy_bonus, "Hard selection with reinforce: weight of the entropy bonus.")
       .at_least(0)
-      .needs(reinforce, fmt::format("{} = hard with {} = reinforce", f.key("selection"), f.key("estimator")));
+      .needs(hard && estimator == "reinforce",
+             fmt::format("{} = {} with {} = reinforce", f.key("selection"), hard_names, f.key("estimator")));
 }
 
 }  // namespace fovea

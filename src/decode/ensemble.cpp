@@ -69,8 +69,8 @@ std::vector<NextWord> Choices::likeliest(int64_t row, int64_t count) const {
   return words;
 }
 
-Ensemble::Ensemble(std::span<const Model* const> models, const Source& source, const DecodeOptions& options) {
-  for (const Model* model : models) decoders_.push_back(model->decode(source, options));
+Ensemble::Ensemble(std::span<const EncoderDecoder* const> models, const Source& source, const DecodeOptions& options) {
+  for (const EncoderDecoder* model : models) decoders_.push_back(model->decode(source, options));
 }
 
 Ensemble::Ensemble(const Ensemble& other) : logits_(other.logits_) {
@@ -95,7 +95,7 @@ void Ensemble::select_sentences(const Tensor& sentences) {
 std::vector<HostWeights> Ensemble::weights() const {
   std::vector<HostWeights> all;
   for (size_t model = 0; model < decoders_.size(); ++model) {
-    bring_to_host(decoders_[model]->weights(), static_cast<int64_t>(model), all);
+    bring_to_host(decoders_[model]->attentions(), static_cast<int64_t>(model), all);
   }
   return all;
 }

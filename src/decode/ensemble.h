@@ -50,7 +50,7 @@ class Choices {
 
 class Ensemble {
  public:
-  Ensemble(std::span<const Model* const> models, const Source& source, const DecodeOptions& options);
+  Ensemble(std::span<const EncoderDecoder* const> models, const Source& source, const DecodeOptions& options);
   ~Ensemble() = default;
   Ensemble(const Ensemble& other);
   Ensemble& operator=(const Ensemble&) = delete;

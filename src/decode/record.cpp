@@ -46,15 +46,6 @@ RecordToken end_mark(const std::vector<RecordToken>& before) {
   return {.text = "</s>", .begin = end, .end = end, .mark = true};
 }
 
-std::string_view name_of(AttentionTrace::Kind kind) {
-  switch (kind) {
-    case AttentionTrace::Kind::kEncoderSelf: return "encoder-self";
-    case AttentionTrace::Kind::kDecoderSelf: return "decoder-self";
-    case AttentionTrace::Kind::kCross: return "cross";
-  }
-  return "";
-}
-
 // One layer's weights, as they came, at the end of the attention's: masked cells become absent, and what was read
 // backwards is turned round.
 class LayerRecorder {
@@ -121,7 +112,8 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
     if (found == result.end()) {
       const bool cross = w.kind == AttentionTrace::Kind::kCross;
       const AttentionConfig& mechanism = cross ? config.model.attention : config.model.self_attention;
-      const bool local = mechanism.scope == "local-m" || mechanism.scope == "local-p";
+      const ScopeEntry* scope = find_entry(scopes(), mechanism.scope);
+      const bool local = scope != nullptr && scope->window;
       found = result.insert(result.end(), {.kind = std::string(kind),
                                            .mechanism = mechanism.mechanism(),
                                            .scope = mechanism.scope,

@@ -16,7 +16,7 @@ std::vector<float> target_log_probs(const Scores& scores, const Tensor& targets)
   return log_probs;
 }
 
-void score_batch(std::span<const Model* const> models, const Batch& batch, const ScoreOptions& options,
+void score_batch(std::span<const EncoderDecoder* const> models, const Batch& batch, const ScoreOptions& options,
                  std::vector<Hypothesis>& scored) {
   std::vector<Var> logits;
   std::vector<HostWeights> weights;
@@ -25,7 +25,7 @@ void score_batch(std::span<const Model* const> models, const Batch& batch, const
         models[m]->teacher_force({batch.source, batch.source_lengths}, batch.target_in,
                                  {options.capture_weights, options.capture_scores}, options.edits);
     logits.push_back(forced.logits);
-    bring_to_host(forced.weights, static_cast<int64_t>(m), weights);
+    bring_to_host(forced.attentions, static_cast<int64_t>(m), weights);
   }
   const Scores scores = vote(logits);
   const std::vector<float> log_probs = target_log_probs(scores, batch.target_out);
@@ -55,7 +55,7 @@ void score_batch(std::span<const Model* const> models, const Batch& batch, const
 
 }  // namespace
 
-std::vector<Hypothesis> score(std::span<const Model* const> models, const ParallelCorpus& pairs,
+std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, const ParallelCorpus& pairs,
                               const BatchOptions& batches, const ScoreOptions& options, Device device,
                               const std::function<void(int64_t)>& done) {
   check(!models.empty(), "score: expected a model, got none");

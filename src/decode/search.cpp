@@ -65,7 +65,7 @@ class KeptMemory {
 
 class BatchSearch {
  public:
-  BatchSearch(std::span<const Model* const> models, const Batch& batch, const SearchOptions& options,
+  BatchSearch(std::span<const EncoderDecoder* const> models, const Batch& batch, const SearchOptions& options,
               SearchMemory& memory)
       : options_(options), device_(batch.source.device()), memory_(memory), beams_(beams_of(options)) {
     const std::vector<int32_t> lengths = to_host<int32_t>(batch.source_lengths);
@@ -82,7 +82,7 @@ class BatchSearch {
     if (records_) longest = (longest + kLongestStep - 1) / kLongestStep * kLongestStep;
     const DecodeOptions decode{beams_, longest, {keeps_looks(), options.capture_scores}, options.edits};
     models_ = std::make_shared<Ensemble>(models, Source{batch.source, batch.source_lengths}, decode);
-    for (const Model* model : models) note(model->serial());
+    for (const EncoderDecoder* model : models) note(model->serial());
     for (const int64_t size : {batch.source.dim(0), batch.source.dim(1), beams_, longest}) {
       note(static_cast<uint64_t>(size));
     }
@@ -260,7 +260,7 @@ class BatchSearch {
 
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> search(std::span<const Model* const> models, const ParallelCorpus& sources,
+std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* const> models, const ParallelCorpus& sources,
                                             const BatchOptions& batches, const SearchOptions& options, Device device,
                                             const std::function<void(int64_t)>& done) {
   check(!models.empty(), "search: expected a model, got none");

@@ -62,7 +62,7 @@ Translator::Translator(const std::vector<std::string>& folders, const Translator
   batches_ = models_.front().batches();
   batches_.tokens = options.batch_tokens;
   // A card's steps are recorded for each length of the source: few lengths are enough.
-  const auto limited = [](const LoadedModel& loaded) { return loaded.config.model.most_source() > 0; };
+  const auto limited = [](const LoadedModel& loaded) { return loaded.model->max_source() > 0; };
   if (!device_.on_host() && std::none_of(models_.begin(), models_.end(), limited)) batches_.multiple = 8;
 }
 
@@ -93,8 +93,8 @@ std::string Translator::spaced(const std::string& line) const {
 int64_t Translator::most_source() const {
   int64_t most = options_.max_source;
   for (const LoadedModel& loaded : models_) {
-    const int64_t limit = loaded.config.model.most_source() - (loaded.config.end_source ? 1 : 0);
-    if (loaded.config.model.most_source() > 0) most = std::min(most, limit);
+    const int64_t limit = loaded.model->max_source() - (loaded.config.end_source ? 1 : 0);
+    if (loaded.model->max_source() > 0) most = std::min(most, limit);
   }
   return most;
 }
@@ -102,7 +102,7 @@ int64_t Translator::most_source() const {
 int64_t Translator::most_target() const {
   int64_t most = 0;
   for (const LoadedModel& loaded : models_) {
-    const int64_t limit = loaded.config.model.most_target();
+    const int64_t limit = loaded.model->max_target();
     if (limit > 0) most = most > 0 ? std::min(most, limit) : limit;
   }
   return most;

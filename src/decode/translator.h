@@ -72,7 +72,7 @@ class Translator {
   Device device_;
   Precision precision_;
   std::vector<LoadedModel> models_;
-  std::vector<const Model*> parts_;
+  std::vector<const EncoderDecoder*> parts_;
   BatchOptions batches_;
 };
 

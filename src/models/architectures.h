@@ -1,38 +1,29 @@
-// The architectures' constructors, and the last layer they share.
+// The constructors behind the registries of encoders and architectures, and lookups in them.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "models/model.h"
 
 namespace fovea {
 
-std::unique_ptr<Model> make_rnn_seq2seq(Parameters&, const ModelConfig&, const VocabularySizes&);
-std::unique_ptr<Model> make_bahdanau(Parameters&, const ModelConfig&, const VocabularySizes&);
-std::unique_ptr<Model> make_luong(Parameters&, const ModelConfig&, const VocabularySizes&);
-std::unique_ptr<Model> make_transformer(Parameters&, const ModelConfig&, const VocabularySizes&);
+std::unique_ptr<Encoder> make_transformer_encoder(Parameters&, const ModelConfig&, int64_t vocabulary_size);
 
-// What each query left behind, [B,H,T], summed over the heads and turned to [T,B].
-Var time_major(const Var& x);
+std::unique_ptr<Decoder> make_rnn_seq2seq(Parameters&, const ModelConfig&, const Encoder&, int64_t vocabulary_size);
+std::unique_ptr<Decoder> make_bahdanau(Parameters&, const ModelConfig&, const Encoder&, int64_t vocabulary_size);
+std::unique_ptr<Decoder> make_luong(Parameters&, const ModelConfig&, const Encoder&, int64_t vocabulary_size);
+std::unique_ptr<Decoder> make_transformer_decoder(Parameters&, const ModelConfig&, const Encoder&,
+                                                  int64_t vocabulary_size);
 
-// From features to words: a matrix of its own, or the embedding's (Press & Wolf 2017).
-class OutputLayer {
- public:
-  OutputLayer(Parameters& parameters, const ModelConfig& config, const Embedding& words, int64_t depth,
-              int64_t target_words)
-      : weight_(config.tie_embeddings
-                    ? &words.table()
-                    : &parameters.add("decoder.out.weight", {target_words, depth}, Initialiser::glorot())),
-        bias_(&parameters.add("decoder.out.bias", {target_words}, Initialiser::constant(0.0))) {}
-  // While a model trains with bf16 products its logits, by far the largest tensor there is, are bf16 too. What is
-  // decoded or validated sees them as wide as the weights.
-  Var operator()(const Var& features) const {
-    const bool narrow = product_precision() == Precision::kBF16 && Tape::current() != nullptr;
-    return linear(cast(features, narrow ? DType::kBF16 : weight_->value().dtype()), *weight_, *bias_);
-  }
+// The entries that a configuration names. Error that lists the names if there is none.
+const ArchitectureEntry& architecture_of(const ModelConfig& config);
+const EncoderEntry& encoder_of(const ModelConfig& config);
 
- private:
-  const Parameter *weight_, *bias_;  // [V,D], [V]
-};
+// Error if a Transformer is to use coverage, which is a sum over the steps of a recurrent decoder.
+void check_no_coverage(const AttentionConfig& attention, const ModelConfig& config);
+
+// A value for each head and query, [B,H,T], summed over the heads: [T,B].
+Var sum_heads(const Var& x);
 
 }  // namespace fovea

@@ -1,43 +1,44 @@
 // Bahdanau, Cho & Bengio 2015, "Neural machine translation by jointly learning to align and translate".
-// The decoder's last state asks before each step:
+// The previous state of the decoder is the query of each step:
 //   e_ij = a(s_{i-1}, h_j),  a_ij = softmax_j(e_ij),  c_i = sum_j a_ij h_j   (equations 5 and 6)
 //   s_i = f(s_{i-1}, y_{i-1}, c_i)
 //   p(y_i) = softmax(W tanh(U [s_i; c_i; y_{i-1}]))                          (deep output, appendix A.2.2)
 #include "models/architectures.h"
-#include "models/recurrent_model.h"
+#include "models/recurrent_decoder.h"
 
 namespace fovea {
 
 namespace {
 
-class Bahdanau final : public RecurrentModel {
+class Bahdanau final : public RecurrentDecoder {
  public:
-  Bahdanau(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes)
-      : RecurrentModel(parameters, config, sizes),
-        attention_(parameters, "attention", config.attention, config.hidden, encoder_.depth()),
-        out_(parameters, config, words_, config.hidden + attention_.context_depth(), sizes.target) {
+  Bahdanau(Parameters& parameters, const ModelConfig& config, const Encoder& encoder, int64_t vocabulary_size)
+      : RecurrentDecoder(parameters, config, encoder, vocabulary_size),
+        attention_(parameters, "attention", config.attention, config.hidden, encoder.depth()),
+        head_(parameters, config, embedding_, config.hidden + attention_.context_depth(), vocabulary_size) {
     make_cells(parameters, attention_.context_depth());
   }
 
  private:
-  Features step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const override {
+  Features step(const Var& token_gates, RecurrentState& state, StepAttention& attention) const override {
     const Var context = attention.attend(state.top);
-    state.top = cells().step(word_gates, context, state.cells);
+    state.top = cells().step(token_gates, context, state.cells);
     return {state.top, context};
   }
-  Var read(const Features& features, const Var& words) const override {
-    return out_({features.state, features.context, words});
+  Var logits(const Features& features, const Var& embedded) const override {
+    return head_({features.state, features.context, embedded});
   }
   const Attention* attention() const override { return &attention_; }
 
   Attention attention_;
-  DeepOutput out_;
+  DeepVocabularyHead head_;
 };
 
 }  // namespace
 
-std::unique_ptr<Model> make_bahdanau(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes) {
-  return std::make_unique<Bahdanau>(parameters, config, sizes);
+std::unique_ptr<Decoder> make_bahdanau(Parameters& parameters, const ModelConfig& config, const Encoder& encoder,
+                                       int64_t vocabulary_size) {
+  return std::make_unique<Bahdanau>(parameters, config, encoder, vocabulary_size);
 }
 
 }  // namespace fovea

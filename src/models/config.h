@@ -1,4 +1,4 @@
-// What a recipe says about a model.
+// The settings of a model in a recipe and in a model folder's config.json.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@ namespace fovea {
 
 struct ModelConfig {
   std::string architecture = "bahdanau";
+  std::string encoder;  // empty: the one of the architecture's paper
   int64_t embedding = 256;
   int64_t hidden = 512;
   int64_t encoder_layers = 1;
@@ -28,9 +29,10 @@ struct ModelConfig {
   AttentionConfig attention;
   AttentionConfig self_attention;
 
-  // The most tokens a source or target may have; 0 where nothing limits them.
-  int64_t most_source() const;
-  int64_t most_target() const;
+  // Whether a model with these settings attends to its source, and whether one of its attentions is trained by
+  // REINFORCE.
+  bool has_cross_attention() const;
+  bool uses_reinforce() const;
 
   ModelConfig();
   void describe(Fields& fields);

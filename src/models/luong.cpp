@@ -1,73 +1,73 @@
 // Luong, Pham & Manning 2015, "Effective approaches to attention-based neural machine translation".
-// The decoder steps first, then its new state asks:
+// The decoder advances first, then its new state is the query:
 //   h_t = f(h_{t-1}, y_{t-1} [, h~_{t-1}])      (input feeding, section 3.3)
 //   c_t = sum_s a_t(s) h_s,  a_t = align(h_t, h_s)
 //   h~_t = tanh(W [c_t; h_t])                   (equation 5)
 //   p(y_t) = softmax(V h~_t)                    (equation 6)
-// Without input feeding no step waits for an attention, and each layer is one sweep over the target.
+// Without input feeding no step depends on an attention, and each layer is one pass over the whole target.
 #include "models/architectures.h"
-#include "models/recurrent_model.h"
+#include "models/recurrent_decoder.h"
 
 namespace fovea {
 
 namespace {
 
-class Luong final : public RecurrentModel {
+class Luong final : public RecurrentDecoder {
  public:
-  Luong(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes)
-      : RecurrentModel(parameters, config, sizes),
-        attention_(parameters, "attention", config.attention, config.hidden, encoder_.depth()),
+  Luong(Parameters& parameters, const ModelConfig& config, const Encoder& encoder, int64_t vocabulary_size)
+      : RecurrentDecoder(parameters, config, encoder, vocabulary_size),
+        attention_(parameters, "attention", config.attention, config.hidden, encoder.depth()),
         combine_(parameters, "decoder.combine", attention_.context_depth() + config.hidden, output_depth(config),
                  Linear::Options{.bias = false}),
-        out_(parameters, config, words_, output_depth(config), sizes.target) {
+        head_(parameters, config, embedding_, output_depth(config), vocabulary_size) {
     make_cells(parameters, config.input_feeding ? output_depth(config) : 0);
   }
 
  private:
-  // h~ from the states and contexts, [...,H] and [...,D]
+  // h~ from the states and contexts, [...,H] and [...,D].
   Var attentional(const Var& state, const Var& context) const {
-    return dropout(tanh(combine_(concat({context, state}, state.rank() - 1))), rate());
+    return dropout(tanh(combine_(concat({context, state}, state.rank() - 1))), dropout_rate());
   }
-  Features step(const Var& word_gates, RecurrentState& state, StepAttention& attention) const override {
+  Features step(const Var& token_gates, RecurrentState& state, StepAttention& attention) const override {
     if (config_.input_feeding && !state.feed) {
-      state.feed = zeros({word_gates.dim(0), output_depth(config_)}, word_gates.dtype(), word_gates.device());
+      state.feed = zeros({token_gates.dim(0), output_depth(config_)}, token_gates.dtype(), token_gates.device());
     }
-    state.top = cells().step(word_gates, state.feed, state.cells);
+    state.top = cells().step(token_gates, state.feed, state.cells);
     const Var output = attentional(state.top, attention.attend(state.top));
     if (config_.input_feeding) state.feed = output;
     return {output, {}};
   }
-  Features all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory* memory,
+  Features all_steps(const Var& token_gates, const std::vector<State>& initial, const Memory* memory,
                      const DecodeOptions& options, TeacherForced& result) const override {
     if (config_.input_feeding || config_.attention.coverage) return {};
-    const Var states = cells().unroll(word_gates, encoded.initial);
-    const std::vector<AttentionEdit> edits = edits_of(options.edits, AttentionTrace::Kind::kCross, 0);
+    const Var states = cells().unroll(token_gates, initial);
+    const std::vector<AttentionEdit> edits = edits_of(options.edits, AttentionKind::kCross, 0);
     const AttentionResult attended = attention_(*memory, {.query = states,
                                                           .capture_weights = options.capture.weights,
                                                           .capture_scores = options.capture.scores,
                                                           .edits = edits});
     if (attended.selection_log_prob) {
-      // [B,1,T] -> [T,B]
-      result.selection_log_prob = time_major(attended.selection_log_prob);
-      result.entropy = time_major(attended.entropy);
+      result.selection_log_prob = sum_heads(attended.selection_log_prob);
+      result.entropy = sum_heads(attended.entropy);
     }
     if (options.capture.weights) {
-      result.weights.push_back({AttentionTrace::Kind::kCross, 0, attended.weights, attended.center, attended.scores});
+      result.attentions.push_back({AttentionKind::kCross, 0, attended.weights, attended.center, attended.scores});
     }
     return {attentional(states, attended.context), {}};
   }
-  Var read(const Features& features, const Var&) const override { return out_(features.state); }
+  Var logits(const Features& features, const Var&) const override { return head_(features.state); }
   const Attention* attention() const override { return &attention_; }
 
   Attention attention_;
   Linear combine_;
-  OutputLayer out_;
+  VocabularyHead head_;
 };
 
 }  // namespace
 
-std::unique_ptr<Model> make_luong(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes) {
-  return std::make_unique<Luong>(parameters, config, sizes);
+std::unique_ptr<Decoder> make_luong(Parameters& parameters, const ModelConfig& config, const Encoder& encoder,
+                                    int64_t vocabulary_size) {
+  return std::make_unique<Luong>(parameters, config, encoder, vocabulary_size);
 }
 
 }  // namespace fovea

@@ -1,6 +1,5 @@
-// An encoder-decoder, seen from outside: a target that is given is scored in one go (training, forced
-// decoding); a target that is sought is decoded step by step. Search, training and records are written
-// over this, once for every architecture.
+// Models, as training, decoding, serving and views see them. What a model can do is asked of the model: which
+// attentions it has, how long an input it takes, whether it decodes.
 #pragma once
 
 #include <memory>
@@ -8,85 +7,23 @@
 #include <string>
 #include <vector>
 
-#include "attention/attention.h"
-#include "models/config.h"
+#include "models/decoder.h"
 
 namespace fovea {
 
-// Sentences of one batch. Time-major, padded with anything valid past their lengths.
-struct Source {
-  Tensor ids;      // i32 [S,B]
-  Tensor lengths;  // i32 [B]
-};
-
-// The weights of one attention of the model.
-struct AttentionTrace {
-  enum class Kind { kEncoderSelf, kDecoderSelf, kCross };
-  Kind kind;
-  int64_t layer;
-  Var weights;  // [B,H,T,S]; in a step of decoding T counts the beams
-  Var center;   // local-p: where the windows stand, [T,B,H]
-  Var scores;   // like the weights, which were made of them; if they were asked for
-};
-
-// What a model keeps of its attentions.
-struct Capture {
-  bool weights, scores;  // scores come with weights
-  Capture(bool of_weights = false, bool of_scores = false) : weights(of_weights || of_scores), scores(of_scores) {}
-};
-
-// An edit of one of the model's attentions, or of several alike.
-struct WeightEdit {
-  AttentionTrace::Kind kind = AttentionTrace::Kind::kCross;
-  int64_t layer = AttentionEdit::kAll;
-  AttentionEdit edit;
-};
-// Those that are about one attention.
-std::vector<AttentionEdit> edits_of(std::span<const WeightEdit> edits, AttentionTrace::Kind kind, int64_t layer);
-
-// What came of a given target.
-struct TeacherForced {
-  Var logits;                           // [T,B,V]
-  Var selection_log_prob, entropy;      // [T,B]: hard selection that learns by REINFORCE
-  Var coverage_loss;                    // [T,B]: with coverage, sum of min(weights, coverage)
-  std::vector<AttentionTrace> weights;  // if they were asked for
-};
-
-// A batch of B sentences on their way, K beams each. Row k*B+b is beam k of sentence b. What one call makes
-// is read until the next but one: a caller may take memory from two arenas in turn. What keep() makes stays.
-class DecoderState {
- public:
-  virtual ~DecoderState() = default;
-  // Another that goes on from here; what is in memory is shared until one of them moves.
-  virtual std::unique_ptr<DecoderState> clone() const = 0;
-  // The words last chosen, i32 [K,B] -> what the next ones may be, [K,B,V].
-  virtual Var step(const Tensor& words) = 0;
-  // Beam k of sentence b goes on from row rows[k,b]. i32 [K,B].
-  virtual void reorder(const Tensor& rows) = 0;
-  // Only these sentences go on, in this order: i32 [B'] of 0..B-1.
-  virtual void select_sentences(const Tensor& sentences) = 0;
-  // The weights of the last step, if the decoder was asked to keep them.
-  virtual std::vector<AttentionTrace> weights() const = 0;
-};
-
-struct DecodeOptions {
-  int64_t beams = 1;
-  int64_t longest = 256;  // steps at most
-  Capture capture;
-  std::vector<WeightEdit> edits;
-};
+class EncoderDecoder;
 
 class Model {
  public:
   virtual ~Model() = default;
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
-  // No other model of the process has had it.
+  // A number that no other model of the process has had.
   uint64_t serial() const { return serial_; }
-  // target [T,B]: the words before each one asked for, beginning with the begin mark.
-  virtual TeacherForced teacher_force(const Source& source, const Tensor& target, Capture capture = {},
-                                      std::span<const WeightEdit> edits = {}) const = 0;
-  virtual std::unique_ptr<DecoderState> decode(const Source& source, const DecodeOptions& options) const = 0;
+  virtual std::vector<AttentionInfo> attentions() const = 0;
+  virtual int64_t max_source() const = 0;  // in tokens; 0 for no limit
+  // The model as one that decodes; null for a model that does not.
+  virtual const EncoderDecoder* as_encoder_decoder() const { return nullptr; }
 
  protected:
   Model();
@@ -95,15 +32,43 @@ class Model {
   uint64_t serial_;
 };
 
+class EncoderDecoder final : public Model {
+ public:
+  EncoderDecoder(std::unique_ptr<Encoder> encoder, std::unique_ptr<Decoder> decoder)
+      : encoder_(std::move(encoder)), decoder_(std::move(decoder)) {}
+
+  // target [T,B]: the tokens before each predicted one, starting with the begin mark.
+  TeacherForced teacher_force(const Source& source, const Tensor& target, Capture capture = {},
+                              std::span<const WeightEdit> edits = {}) const;
+  std::unique_ptr<DecoderState> decode(const Source& source, const DecodeOptions& options) const;
+
+  int64_t max_source() const override { return smaller_limit(encoder_->max_length(), decoder_->max_source()); }
+  int64_t max_target() const { return decoder_->max_target(); }
+  std::vector<AttentionInfo> attentions() const override;
+  const EncoderDecoder* as_encoder_decoder() const override { return this; }
+
+ private:
+  std::unique_ptr<Encoder> encoder_;
+  std::unique_ptr<Decoder> decoder_;
+};
+
 struct VocabularySizes {
   int64_t source, target;
 };
 
+// An architecture is a decoder with the encoder of its paper.
 struct ArchitectureEntry {
   std::string_view name, paper, help;
-  std::unique_ptr<Model> (*make)(Parameters&, const ModelConfig&, const VocabularySizes&);
+  std::string_view encoder;  // the name of a text encoder, unless model.encoder names another
+  // Which settings of ModelConfig its decoder uses.
+  bool recurrent, self_attention, cross_attention, input_feeding;
+  std::unique_ptr<Decoder> (*make)(Parameters&, const ModelConfig&, const Encoder&, int64_t vocabulary_size);
 };
 std::span<const ArchitectureEntry> architectures();
-std::unique_ptr<Model> make_model(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes);
+std::unique_ptr<EncoderDecoder> make_model(Parameters& parameters, const ModelConfig& config,
+                                           const VocabularySizes& sizes);
+// The same with an encoder made elsewhere, for instance of images.
+std::unique_ptr<EncoderDecoder> make_model(Parameters& parameters, const ModelConfig& config,
+                                           std::unique_ptr<Encoder> encoder, int64_t target_vocabulary_size);
 
 }  // namespace fovea

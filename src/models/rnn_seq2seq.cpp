@@ -1,39 +1,40 @@
 // Sutskever, Vinyals & Le 2014, "Sequence to sequence learning with neural networks"; Cho et al. 2014.
-// No attention: all the decoder knows of the source is the state it begins with. Here to show the
-// bottleneck that attention removes.
+// There is no attention: the decoder knows the source only by its initial state, a vector of fixed size. The model
+// shows the bottleneck that attention removes.
 #include "models/architectures.h"
-#include "models/recurrent_model.h"
+#include "models/recurrent_decoder.h"
 
 namespace fovea {
 
 namespace {
 
-class RnnSeq2Seq final : public RecurrentModel {
+class RnnSeq2Seq final : public RecurrentDecoder {
  public:
-  RnnSeq2Seq(Parameters& parameters, const ModelConfig& config, const VocabularySizes& sizes)
-      : RecurrentModel(parameters, config, sizes), out_(parameters, config, words_, config.hidden, sizes.target) {
+  RnnSeq2Seq(Parameters& parameters, const ModelConfig& config, const Encoder& encoder, int64_t vocabulary_size)
+      : RecurrentDecoder(parameters, config, encoder, vocabulary_size),
+        head_(parameters, config, embedding_, config.hidden, vocabulary_size) {
     make_cells(parameters, 0);
   }
 
  private:
-  Features step(const Var& word_gates, RecurrentState& state, StepAttention&) const override {
-    state.top = cells().step(word_gates, {}, state.cells);
+  Features step(const Var& token_gates, RecurrentState& state, StepAttention&) const override {
+    state.top = cells().step(token_gates, {}, state.cells);
     return {state.top, {}};
   }
-  Features all_steps(const Var& word_gates, const EncodedSource& encoded, const Memory*, const DecodeOptions&,
+  Features all_steps(const Var& token_gates, const std::vector<State>& initial, const Memory*, const DecodeOptions&,
                      TeacherForced&) const override {
-    return {cells().unroll(word_gates, encoded.initial), {}};
+    return {cells().unroll(token_gates, initial), {}};
   }
-  Var read(const Features& features, const Var& words) const override { return out_({features.state, words}); }
+  Var logits(const Features& features, const Var& embedded) const override { return head_({features.state, embedded}); }
 
-  DeepOutput out_;
+  DeepVocabularyHead head_;
 };
 
 }  // namespace
 
-std::unique_ptr<Model> make_rnn_seq2seq(Parameters& parameters, const ModelConfig& config,
-                                        const VocabularySizes& sizes) {
-  return std::make_unique<RnnSeq2Seq>(parameters, config, sizes);
+std::unique_ptr<Decoder> make_rnn_seq2seq(Parameters& parameters, const ModelConfig& config, const Encoder& encoder,
+                                          int64_t vocabulary_size) {
+  return std::make_unique<RnnSeq2Seq>(parameters, config, encoder, vocabulary_size);
 }
 
 }  // namespace fovea

@@ -11,20 +11,20 @@ Linear::Linear(Parameters& parameters, const std::string& name, int64_t in, int6
 
 namespace {
 
-const JoinedParameters& joined(Parameters& parameters, const std::vector<const Linear*>& all,
-                               const Parameter* Linear::*part) {
+const FusedParameters& fused(Parameters& parameters, const std::vector<const Linear*>& all,
+                             const Parameter* Linear::*part) {
   std::vector<const Parameter*> members;
   members.reserve(all.size());
   for (const Linear* each : all) members.push_back(each->*part);
-  return parameters.join(std::move(members));
+  return parameters.fuse(std::move(members));
 }
 
 }  // namespace
 
-Linears::Linears(Parameters& parameters, const std::vector<const Linear*>& all)
-    : several_(std::ssize(all)),
-      weights_(joined(parameters, all, &Linear::weight_)),
-      biases_(joined(parameters, all, &Linear::bias_)) {}
+FusedLinear::FusedLinear(Parameters& parameters, const std::vector<const Linear*>& layers)
+    : count_(std::ssize(layers)),
+      weights_(fused(parameters, layers, &Linear::weight_)),
+      biases_(fused(parameters, layers, &Linear::bias_)) {}
 
 Embedding::Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t depth)
     : table_(&parameters.add(name + ".table", {count, depth},

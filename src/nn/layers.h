@@ -1,5 +1,5 @@
-// Layers: parameters with the op that uses them. A layer declares its parameters in its constructor
-// under its own name ("encoder.forward" + ".weight") and is called like a function.
+// Layers: parameters with the op that uses them. A layer declares its parameters in its constructor, with its own name
+// as their prefix ("encoder.forward" + ".weight"), and is called like a function.
 #pragma once
 
 #include <string>
@@ -20,32 +20,32 @@ class Linear {
   Linear(Parameters& parameters, const std::string& name, int64_t in, int64_t out)
       : Linear(parameters, name, in, out, Options{}) {}
   Var operator()(const Var& x) const { return linear(x, *weight_, bias_ ? Var(*bias_) : Var()); }
-  void add_to(const Var& y, const Var& x) const { add_linear(y, x, *weight_); }  // of one without a bias
+  // y += W x, in place, for a layer without a bias.
+  void add_to(const Var& y, const Var& x) const { add_linear(y, x, *weight_); }
 
  private:
-  friend class Linears;
+  friend class FusedLinear;
   const Parameter* weight_;          // [out,in]
   const Parameter* bias_ = nullptr;  // [out]
 };
 
-// Several with biases and of one size, on the same x, by one product.
-class Linears {
+// Several linear layers of the same size, with biases, applied to the same input by one GEMM.
+class FusedLinear {
  public:
-  Linears(Parameters& parameters, const std::vector<const Linear*>& all);
-  // Only where they lie one after the other, and only on a card: elsewhere larger products are no faster.
-  bool suit(const Var& x) const { return weights_ && biases_ && !x.device().on_host(); }
-  Var operator()(const Var& x) const {
-    return linears(x, weights_.var(), biases_.var(), several_);
-  }  // [several,...,out]
+  FusedLinear(Parameters& parameters, const std::vector<const Linear*>& layers);
+  // Whether the weights are adjacent, on a device where one large GEMM is faster than several: a GPU.
+  bool available(const Var& x) const { return weights_ && biases_ && !x.device().on_host(); }
+  // [...,in] -> [count,...,out]
+  Var operator()(const Var& x) const { return linears(x, weights_.var(), biases_.var(), count_); }
 
  private:
-  int64_t several_;
-  const JoinedParameters &weights_, &biases_;
+  int64_t count_;
+  const FusedParameters &weights_, &biases_;
 };
 
 class Embedding {
  public:
-  // Rows begin normal with deviation 1/sqrt(depth).
+  // Rows are initialised from a normal distribution with standard deviation 1/sqrt(depth).
   Embedding(Parameters& parameters, const std::string& name, int64_t count, int64_t depth);
   Var operator()(const Tensor& ids, float scale = 1.0f) const {
     return embedding(*table_, ids, scale, activation_type(table_->value()));
@@ -60,8 +60,8 @@ class LayerNorm {
  public:
   LayerNorm(Parameters& parameters, const std::string& name, int64_t depth, float epsilon = 1e-5f);
   Var operator()(const Var& x) const { return layer_norm(x, *gamma_, *beta_, epsilon_); }
-  Residual operator()(const Var& x, const Var& more, float rate) const {
-    return layer_norm(x, more, rate, *gamma_, *beta_, epsilon_);
+  Residual operator()(const Var& x, const Var& residual, float dropout) const {
+    return layer_norm(x, residual, dropout, *gamma_, *beta_, epsilon_);
   }
 
  private:

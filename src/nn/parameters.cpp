@@ -69,23 +69,30 @@ Var Parameter::var() const {
 
 const Parameter& Parameters::add(std::string name, const Shape& shape, Initialiser initialiser) {
   check(!values_, "parameters: expected {} to be added before allocate()", name);
-  for (const Parameter& other : list_)
+  for (const Parameter& other : order_)
     check(other.name() != name, "parameters: expected a new name, got {} again", name);
-  list_.push_back(Parameter(std::move(name), shape, initialiser, shape.rank() > 1));
-  return list_.back();
+  parameters_.push_back(Parameter(std::move(name), shape, initialiser, shape.rank() > 1));
+  return order_.emplace_back(parameters_.back());
 }
 
-const JoinedParameters& Parameters::join(std::vector<const Parameter*> members) {
-  check(!values_, "parameters: expected {} to be joined before allocate()", members.front()->name());
-  joined_.push_back(JoinedParameters(std::move(members)));
-  return joined_.back();
+void Parameters::place_first(std::span<const std::string_view> names) {
+  check(!values_, "parameters: expected their order before allocate()");
+  const auto rank = [&](const Parameter& p) { return std::find(names.begin(), names.end(), p.name()) - names.begin(); };
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](const Parameter& a, const Parameter& b) { return rank(a) < rank(b); });
 }
 
-void Parameters::lay_out(JoinedParameters& joined) const {
-  const Parameter& first = *joined.members_.front();
+const FusedParameters& Parameters::fuse(std::vector<const Parameter*> members) {
+  check(!values_, "parameters: expected {} to be fused before allocate()", members.front()->name());
+  fused_.push_back(FusedParameters(std::move(members)));
+  return fused_.back();
+}
+
+void Parameters::allocate_fused(FusedParameters& fused) const {
+  const Parameter& first = *fused.members_.front();
   const auto begin = static_cast<int64_t>((first.value().raw() - values_.raw()) / size_of(dtype_));
   int64_t rows = 0, count = 0;
-  for (const Parameter* p : joined.members_) {
+  for (const Parameter* p : fused.members_) {
     const Shape& shape = p->shape();
     const bool next = p->value().raw() == first.value().raw() + count * static_cast<int64_t>(size_of(dtype_));
     if (!next || shape.count(1, shape.rank()) != first.shape().count(1, first.shape().rank())) return;
@@ -93,13 +100,13 @@ void Parameters::lay_out(JoinedParameters& joined) const {
     count += shape.count();
   }
   const Shape shape = first.shape().with(0, rows);
-  joined.value_ = values_.slice(begin, begin + count).reshape(shape);
-  joined.gradient_ = Gradient(joined.value_);
-  joined.gradient_.leaf = true;
-  if (grads_) joined.gradient_.sum = grads_.slice(begin, begin + count).reshape(shape);
+  fused.value_ = values_.slice(begin, begin + count).reshape(shape);
+  fused.gradient_ = Gradient(fused.value_);
+  fused.gradient_.leaf = true;
+  if (grads_) fused.gradient_.sum = grads_.slice(begin, begin + count).reshape(shape);
 }
 
-void Parameters::lay_out(bool with_gradients) {
+void Parameters::allocate_buffers(bool with_gradients) {
   check(!values_, "parameters: expected allocate() once");
   const ArenaScope heap(nullptr);
   const auto padded = [&](const Shape& shape) {
@@ -107,14 +114,14 @@ void Parameters::lay_out(bool with_gradients) {
     return (shape.count() + line - 1) / line * line;
   };
   int64_t total = 0;
-  for (const Parameter& p : list_) {
+  for (const Parameter& p : order_) {
     total += padded(p.shape_);
     if (p.decays_) decaying_ += padded(p.shape_);
   }
   values_ = zeros({total}, dtype_, device_);
   if (with_gradients) grads_ = zeros({total}, dtype_, device_);
-  int64_t next[2] = {decaying_, 0};  // where the next one goes that does not decay, that decays
-  for (Parameter& p : list_) {
+  int64_t next[2] = {decaying_, 0};  // the next free element: without weight decay, with it
+  for (Parameter& p : order_) {
     int64_t& begin = next[p.decays_ ? 1 : 0];
     p.value_ = values_.slice(begin, begin + p.shape_.count()).reshape(p.shape_);
     p.gradient_ = Gradient(p.value_);
@@ -122,13 +129,13 @@ void Parameters::lay_out(bool with_gradients) {
     if (with_gradients) p.gradient_.sum = part(grads_, p);
     begin += padded(p.shape_);
   }
-  for (JoinedParameters& joined : joined_) lay_out(joined);
+  for (FusedParameters& fused : fused_) allocate_fused(fused);
 }
 
 void Parameters::allocate(uint64_t seed) {
-  lay_out(true);
+  allocate_buffers(true);
   uint64_t stream = 0;
-  for (Parameter& p : list_) {
+  for (Parameter& p : order_) {
     Random random(seed, stream++);
     initialise(p.value_, p.initialiser_, random);
   }
@@ -141,7 +148,7 @@ Tensor Parameters::part(const Tensor& all, const Parameter& parameter) const {
 }
 
 const Parameter& Parameters::find(std::string_view name) const {
-  for (const Parameter& p : list_) {
+  for (const Parameter& p : order_) {
     if (p.name() == name) return p;
   }
   fail("parameters: expected a known name, got {}", name);
@@ -149,7 +156,7 @@ const Parameter& Parameters::find(std::string_view name) const {
 
 int64_t Parameters::count() const {
   int64_t total = 0;
-  for (const Parameter& p : list_) total += p.shape().count();
+  for (const Parameter& p : order_) total += p.shape().count();
   return total;
 }
 

@@ -1,8 +1,11 @@
-// The parameters of a model: named tensors with gradients, laid out one after another in one buffer, so
-// that clipping, the optimiser and a checkpoint each are one pass over one tensor.
+// The parameters of a model: named tensors with gradients, stored one after another in one buffer, so that clipping,
+// the optimiser and a checkpoint each are one pass over one tensor.
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +15,7 @@
 
 namespace fovea {
 
-// How a parameter begins. `fan_in` and `fan_out` of a matrix [out,in] are its columns and rows.
+// The initial values of a parameter. `fan_in` and `fan_out` of a matrix [out,in] are its columns and rows.
 struct Initialiser {
   enum class Kind { kConstant, kUniform, kNormal, kGlorot, kOrthogonal, kForgetGate };
   Kind kind = Kind::kConstant;
@@ -24,7 +27,7 @@ struct Initialiser {
   static Initialiser glorot(double gain = 1.0) { return {Kind::kGlorot, gain}; }  // Glorot & Bengio 2010
   // Square blocks of orthonormal rows, for recurrent weights [G*H,H] (Saxe et al. 2014).
   static Initialiser orthogonal(double gain = 1.0) { return {Kind::kOrthogonal, gain}; }
-  // The bias of an LSTM's gates i, f, g, o: 1 for f, so that memories last from the beginning (Gers et al. 2000).
+  // The bias of an LSTM's gates i, f, g, o: 1 for f, so that cell states persist from the start (Gers et al. 2000).
   static Initialiser forget_gate() { return {Kind::kForgetGate, 1.0}; }
 };
 
@@ -51,16 +54,15 @@ class Parameter {
   mutable Gradient gradient_;
 };
 
-// Parameters that are used as one, where they lie one after the other: rows of one matrix, or of one vector.
-class JoinedParameters {
+// Several parameters viewed as one matrix (or vector) of all their rows, so that one GEMM serves them all.
+class FusedParameters {
  public:
   explicit operator bool() const { return static_cast<bool>(value_); }
   Var var() const { return Var(value_, &gradient_); }
 
  private:
   friend class Parameters;
-  explicit JoinedParameters(std::vector<const Parameter*> members)
-      : members_(std::move(members)), gradient_(Tensor()) {}
+  explicit FusedParameters(std::vector<const Parameter*> members) : members_(std::move(members)), gradient_(Tensor()) {}
 
   std::vector<const Parameter*> members_;
   Tensor value_;
@@ -74,38 +76,45 @@ class Parameters {
   Parameters(const Parameters&) = delete;
   Parameters& operator=(const Parameters&) = delete;
 
-  // Declares one. The reference stays valid. Weight decay is for matrices: vectors (biases, norms) and
-  // whatever says so are left out. Error when the name is taken.
+  // Declares a parameter. The reference stays valid. Weight decay applies to matrices and not to vectors (biases,
+  // norms). Error when the name is taken.
   const Parameter& add(std::string name, const Shape& shape, Initialiser initialiser);
-  // Those that were declared, as one; false, once they are laid out, where their sizes keep them apart. The reference
-  // stays valid.
-  const JoinedParameters& join(std::vector<const Parameter*> members);
-  // Lays out and initialises what was declared: the same seed gives the same values on every device.
+  // Views several declared parameters as one. The view evaluates to false after allocation if padding between the
+  // parameters prevents it. The reference stays valid.
+  const FusedParameters& fuse(std::vector<const Parameter*> members);
+  // Parameters are stored, listed and initialised in the order of their declaration. This moves the named ones, as far
+  // as they are declared, before all others.
+  void place_first(std::span<const std::string_view> names);
+  void place_first(std::initializer_list<std::string_view> names) {
+    place_first(std::span(names.begin(), names.end()));
+  }
+  // Allocates and initialises all declared parameters: the same seed gives the same values on every device.
   void allocate(uint64_t seed);
-  // Lays out without values or gradients, for a trained model that is about to be read from a file.
-  void allocate_unset() { lay_out(false); }
+  // Allocates without initial values or gradients, for a trained model that is read from a file next.
+  void allocate_unset() { allocate_buffers(false); }
 
-  const std::deque<Parameter>& list() const { return list_; }
+  const std::vector<std::reference_wrapper<Parameter>>& list() const { return order_; }
   const Parameter& find(std::string_view name) const;
   int64_t count() const;  // elements
   Device device() const { return device_; }
   DType dtype() const { return dtype_; }
 
-  // All values and all gradients; those that decay come first. Padding between parameters is zero.
+  // All values and all gradients; parameters with weight decay come first. Padding between parameters is zero.
   const Tensor& values() const { return values_; }
   const Tensor& grads() const { return grads_; }
   int64_t decaying() const { return decaying_; }  // elements, padding included
-  // Where a parameter lies in a tensor that is laid out like values(): an average, a moment.
+  // The part of a parameter in a tensor with the layout of values(): an average, a moment.
   Tensor part(const Tensor& all, const Parameter& parameter) const;
 
  private:
-  void lay_out(bool with_gradients);
-  void lay_out(JoinedParameters& joined) const;
+  void allocate_buffers(bool with_gradients);
+  void allocate_fused(FusedParameters& fused) const;
 
   Device device_;
   DType dtype_;
-  std::deque<Parameter> list_;
-  std::deque<JoinedParameters> joined_;
+  std::deque<Parameter> parameters_;  // never moved: layers refer to them
+  std::vector<std::reference_wrapper<Parameter>> order_;
+  std::deque<FusedParameters> fused_;
   Tensor values_, grads_;
   int64_t decaying_ = 0;
 };

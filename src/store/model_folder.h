@@ -30,7 +30,7 @@ struct LoadedModel {
   FolderConfig config;
   std::shared_ptr<const Vocabulary> source, target;
   std::unique_ptr<Parameters> parameters;
-  std::unique_ptr<Model> model;
+  std::unique_ptr<EncoderDecoder> model;
 
   BatchOptions batches() const;  // the conventions of its source, for decoding
 };

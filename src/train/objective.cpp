@@ -43,7 +43,7 @@ Objective::Loss Objective::operator()(const TeacherForced& forced, const Batch& 
   }
   if (guided_ > 0 && alignment) {
     const AttentionTrace* last = nullptr;
-    for (const AttentionTrace& taken : forced.weights) {
+    for (const AttentionTrace& taken : forced.attentions) {
       if (taken.kind == AttentionTrace::Kind::kCross && (!last || taken.layer > last->layer)) last = &taken;
     }
     check(last != nullptr,

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "decode/options.h"
 #include "evaluate/tokenize.h"
+#include "models/model.h"
 #include "text/generators.h"
 #include "train/metrics.h"
 #include "train/run_folder.h"
@@ -170,12 +171,10 @@ void Recipe::describe(Fields& f) {
   f.find("data.sampling")
       .needs(subwords(source_vocabulary) || (!data.shared_vocabulary && subwords(target_vocabulary)),
              "source_vocabulary.kind or target_vocabulary.kind = unigram or bpe");
-  const bool attends = model.architecture != "rnn-seq2seq";
-  const auto reinforce = [](const AttentionConfig& a) { return a.selection == "hard" && a.estimator == "reinforce"; };
-  f.find("training.coverage_loss").needs(attends && model.attention.coverage, "model.attention.coverage = true");
+  f.find("training.coverage_loss")
+      .needs(model.has_cross_attention() && model.attention.coverage, "model.attention.coverage = true");
   f.find("training.baseline_decay")
-      .needs((attends && reinforce(model.attention)) ||
-                 (model.architecture == "transformer" && reinforce(model.self_attention)),
+      .needs(model.uses_reinforce(),
              "model.attention.selection = hard with model.attention.estimator = reinforce");
 }
 
@@ -198,10 +197,10 @@ void check_recipe(const Recipe& r, const std::string& path) {
         "{}: data.valid: expected none, because data.generator makes its own validation text", path);
   check((r.training.guided_alignment > 0) == !r.data.alignment.empty(),
         "{}: expected training.guided_alignment and data.alignment together", path);
-  check(r.training.guided_alignment == 0 || r.model.architecture != "rnn-seq2seq",
-        "{}: training.guided_alignment: expected model.architecture = bahdanau, luong or transformer, got rnn-seq2seq, "
-        "which has no attention",
-        path);
+  check(r.training.guided_alignment == 0 || r.model.has_cross_attention(),
+        "{}: training.guided_alignment: expected model.architecture = {}, got {}, which has no attention", path,
+        names_with(architectures(), [](const ArchitectureEntry& e) { return e.cross_attention; }),
+        r.model.architecture);
   check(r.batch.tokens > 0 || r.batch.sentences > 0, "{}: expected batch.tokens or batch.sentences above 0", path);
   const TrainingConfig& t = r.training;
   check(t.epochs > 0 || t.steps > 0 || t.minutes > 0 || r.validation.patience > 0 || r.validation.goal > 0,

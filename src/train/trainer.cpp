@@ -335,7 +335,7 @@ void Trainer::decode_valid(ValidationReport& report) const {
   const size_t count =
       recipe_.validation.sentences > 0 ? std::min(all, static_cast<size_t>(recipe_.validation.sentences)) : all;
   const ParallelCorpus sources = encode_source(std::span(lines.source).first(count), text_.source());
-  const Model* model = model_.get();
+  const EncoderDecoder* model = model_.get();
   const auto found = search({&model, 1}, sources, recipe_.batch, recipe_.validation.search, device_,
                             [&](int64_t done) { listener_.validating(done, static_cast<int64_t>(count)); });
   std::vector<Segment> segments;

@@ -99,7 +99,7 @@ class Trainer {
   Precision precision_;
   TrainingText text_;
   Parameters parameters_;
-  std::unique_ptr<Model> model_;
+  std::unique_ptr<EncoderDecoder> model_;
   std::unique_ptr<Optimiser> optimiser_;
   Tensor average_;   // of the weights, laid out like them; empty without ema
   Tensor loss_sum_;  // [1]: of the words since it was last taken

@@ -132,7 +132,7 @@ TEST_P(AttentionScores, AreWhatWeightsAreMadeOf) {
       pairs.source.append(sources.source[i]);
       pairs.target.append(found[static_cast<size_t>(i)][0].words);
     }
-    const Model* const models[] = {small.model.get()};
+    const EncoderDecoder* const models[] = {small.model.get()};
     for (const Hypothesis& h : score(models, pairs, batches_of(2), {.capture_scores = true}, Device::cpu())) {
       expect_made_of_scores(h, setup.config);
     }

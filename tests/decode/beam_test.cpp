@@ -165,7 +165,7 @@ TEST_F(RulesTest, WhatDoesNotGoTogetherIsRefused) {
 
 TEST_F(RulesTest, TellsHowFarItIs) {
   std::vector<int64_t> told;
-  const Model* const models[] = {model.model.get()};
+  const EncoderDecoder* const models[] = {model.model.get()};
   const auto found = search(models, some_sources(11), batches_of(4), {.max_length = 4}, Device::cpu(),
                             [&](int64_t finished) { told.push_back(finished); });
   EXPECT_EQ(told, (std::vector<int64_t>{4, 8, 11}));

@@ -142,7 +142,7 @@ TEST(AttentionEdits, ItsOwnRowChangesNothingAndForcedIsAsDecoded) {
     const Hypothesis decoded = find_with(small, sources, options)[0][0];
     ParallelCorpus pair = sources;
     pair.target.append(decoded.words);
-    const Model* const models[] = {small.model.get()};
+    const EncoderDecoder* const models[] = {small.model.get()};
     const Hypothesis forced =
         score(models, pair, batches_of(1), {.capture_weights = true, .edits = options.edits}, Device::cpu()).front();
     for (size_t t = 0; t < decoded.words.size(); ++t) EXPECT_NEAR(forced.log_probs[t], decoded.log_probs[t], 1e-4);

@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kWords = 11;
 
 // The weights of one forced target, alone in its batch, on a tape: there nothing is fused.
-std::vector<HypothesisWeights> unfused(const Model& model, const ParallelCorpus& sources, int64_t row,
+std::vector<HypothesisWeights> unfused(const EncoderDecoder& model, const ParallelCorpus& sources, int64_t row,
                                        const std::vector<int32_t>& words) {
   ParallelCorpus pair;
   pair.source.append(sources.source[row]);
@@ -29,7 +29,7 @@ std::vector<HypothesisWeights> unfused(const Model& model, const ParallelCorpus&
   const Recording recording(tape);
   const TeacherForced forced = model.teacher_force({batch.source, batch.source_lengths}, batch.target_in, true);
   std::vector<HostWeights> host;
-  bring_to_host(forced.weights, 0, host);
+  bring_to_host(forced.attentions, 0, host);
   std::vector<HypothesisWeights> weights;
   for (const HostWeights& w : host) weights.push_back(cut(w, 0, w.shape[2], w.shape[3]));
   return weights;
@@ -119,7 +119,7 @@ TEST(RecordAlternatives, AreTheLikeliestWordsOfEachStep) {
     ParallelCorpus pair;
     pair.source.append(sources.source[2]);
     pair.target.append(h.words);
-    const Model* const models[] = {small.model.get()};
+    const EncoderDecoder* const models[] = {small.model.get()};
     const Hypothesis forced = score(models, pair, batches_of(1), {.alternatives = 4}, Device::cpu()).front();
     EXPECT_EQ(forced.alternatives[0][0].word, h.alternatives[0][0].word);
     EXPECT_EQ(forced.words, h.words);
@@ -145,7 +145,7 @@ AttentionRecord forced_record(const LoadedModel& model, const std::string& sourc
   ParallelCorpus pair;
   pair.source.append(model.source->encode(source));
   pair.target.append(model.target->encode(target));
-  const Model* const models[] = {model.model.get()};
+  const EncoderDecoder* const models[] = {model.model.get()};
   const auto scored = score(models, pair, model.batches(), {.capture_weights = true, .alternatives = 2}, Device::cpu());
   return make_record(model, source, scored.front(), 1000);
 }

@@ -91,12 +91,12 @@ BatchOptions batches_of(int64_t sentences) {
 
 std::vector<std::vector<Hypothesis>> find_with(const SmallModel& model, const ParallelCorpus& sources,
                                                const SearchOptions& options, int64_t together) {
-  const Model* const models[] = {model.model.get()};
+  const EncoderDecoder* const models[] = {model.model.get()};
   return search(models, sources, batches_of(together), options, model.parameters.values().device());
 }
 
 std::vector<Hypothesis> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool capture_weights) {
-  const Model* const models[] = {model.model.get()};
+  const EncoderDecoder* const models[] = {model.model.get()};
   return score(models, pairs, batches_of(4), {.capture_weights = capture_weights}, Device::cpu());
 }
 
@@ -119,15 +119,15 @@ std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus
 namespace {
 
 // The model in f64, each of its weights changed by a random share of at most `relative`.
-std::unique_ptr<Model> in_f64(Parameters& parameters, const ModelConfig& config, const SmallModel& model, int64_t words,
-                              double relative, uint64_t seed) {
+std::unique_ptr<EncoderDecoder> in_f64(Parameters& parameters, const ModelConfig& config, const SmallModel& model,
+                                       int64_t words, double relative, uint64_t seed) {
   auto made = make_model(parameters, config, {words, words});
   parameters.allocate(0);
   Random random(seed);
   auto from = model.parameters.list().begin();
   for (const Parameter& p : parameters.list()) {
     std::vector<double> x;
-    for (const float each : to_host<float>((from++)->value()))
+    for (const float each : to_host<float>((from++)->get().value()))
       x.push_back(each * (1 + relative * random.uniform(-1, 1)));
     copy(from_host(x, p.value().shape(), Device::reference()), p.value());
   }
@@ -136,7 +136,7 @@ std::unique_ptr<Model> in_f64(Parameters& parameters, const ModelConfig& config,
 }
 
 // log p of all words of the pairs' targets and of their ends.
-std::vector<double> exact_log_probs(const Model& model, const ParallelCorpus& pairs) {
+std::vector<double> exact_log_probs(const EncoderDecoder& model, const ParallelCorpus& pairs) {
   std::vector<double> log_probs;
   for (int64_t row = 0; row < pairs.size(); ++row) {
     const Batch batch = make_batch(pairs, std::span(&row, 1), batches_of(1), Device::reference());

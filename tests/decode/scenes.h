@@ -19,7 +19,7 @@ struct SmallModel {
   SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end = 0.5f, Device device = Device::cpu());
   int64_t vocabulary;  // words of either side
   Parameters parameters;
-  std::unique_ptr<Model> model;
+  std::unique_ptr<EncoderDecoder> model;
 };
 
 ParallelCorpus some_sources(int64_t words);  // of lengths 1 to 9, not in order

@@ -67,7 +67,7 @@ TEST_P(WeightsTest, FollowAHypothesisBack) {
 TEST_P(WeightsTest, TwoOfOneModelAreThatModel) {
   const SearchOptions options{.beam = 2, .nbest = 2, .max_length = 10};
   const auto one = find_with(small, sources, options);
-  const Model* const twice[] = {small.model.get(), small.model.get()};
+  const EncoderDecoder* const twice[] = {small.model.get(), small.model.get()};
   const auto two = search(twice, sources, batches_of(32), options, Device::cpu());
   for (size_t i = 0; i < one.size(); ++i) {
     for (size_t n = 0; n < 2; ++n) {
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Models, WeightsTest, ::testing::ValuesIn(setups()),
 
 TEST(EnsembleTest, GivesTheMeanOfProbabilities) {
   const SmallModel a(setups()[1].config, 11, 3), b(setups().back().config, 11, 4);
-  const Model* const both[] = {a.model.get(), b.model.get()};
+  const EncoderDecoder* const both[] = {a.model.get(), b.model.get()};
   SearchOptions options{.beam = 2, .max_length = 10};
   options.capture_weights = true;
   const auto found = search(both, some_sources(11), batches_of(4), options, Device::cpu());
@@ -108,7 +108,7 @@ TEST(EnsembleTest, GivesTheMeanOfProbabilities) {
 
 TEST(EnsembleTest, NeedsOneVocabulary) {
   const SmallModel a(setups()[1].config, 11, 3), b(setups()[1].config, 12, 4);
-  const Model* const both[] = {a.model.get(), b.model.get()};
+  const EncoderDecoder* const both[] = {a.model.get(), b.model.get()};
   EXPECT_ERROR(search(both, some_sources(11), batches_of(4), {}, Device::cpu()),
                "ensemble: expected models with the same vocabulary, got 11 and 12 tokens");
 }

@@ -2,6 +2,7 @@
 // target decoded step by step, with beams, against the same target given at once.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/model.h"
@@ -44,6 +45,16 @@ std::vector<Setup> setups() {
       add("bidirectional", [](ModelConfig& c) { c.bidirectional = true; });
     }
     if (architecture == "luong") add("no-feeding", [](ModelConfig& c) { c.input_feeding = false; });
+  }
+  for (const ArchitectureEntry& architecture : architectures()) {
+    for (const EncoderEntry& encoder : text_encoders()) {
+      if (encoder.name == architecture.encoder) continue;
+      Setup setup{fmt::format("{}_with_{}_encoder", architecture.name, encoder.name),
+                  small_config(std::string(architecture.name))};
+      setup.config.encoder = encoder.name;
+      for (char& c : setup.name) c = c == '-' ? '_' : c;
+      all.push_back(setup);
+    }
   }
   return all;
 }
@@ -88,7 +99,7 @@ class ModelTest : public ::testing::TestWithParam<Setup> {
  protected:
   ModelTest() : model(make_model(parameters, GetParam().config, {kWords, kWords})) { parameters.allocate(3); }
   Parameters parameters{kReference, DType::kF64};
-  std::unique_ptr<Model> model;
+  std::unique_ptr<EncoderDecoder> model;
   Scene scene;
 };
 
@@ -123,6 +134,25 @@ TEST_P(ModelTest, StepsToWhatItWouldBeForcedTo) {
           << "step " << t << ", element " << i;
     }
     decoder->reorder(from_host(std::vector<int32_t>{3, 4, 5, 0, 1, 2}, {kBeams, kBatch}, kReference));
+  }
+}
+
+TEST_P(ModelTest, SaysWhichAttentionsItHas) {
+  const TeacherForced forced = model->teacher_force(scene.source, scene.before, true);
+  const auto decoder = model->decode(scene.source, {.beams = 1, .longest = kTargetLength, .capture = true});
+  decoder->step(scene.before.slice(0, 1));
+  for (const std::vector<AttentionTrace>& traces : {forced.attentions, decoder->attentions()}) {
+    size_t expected = 0;
+    for (const AttentionInfo& info : model->attentions()) {
+      for (int64_t layer = 0; layer < info.layers; ++layer, ++expected) {
+        const auto found = std::find_if(traces.begin(), traces.end(), [&](const AttentionTrace& trace) {
+          return trace.kind == info.kind && trace.layer == layer;
+        });
+        ASSERT_NE(found, traces.end()) << name_of(info.kind) << " " << layer;
+        EXPECT_EQ(found->weights.dim(1), info.config.heads);
+      }
+    }
+    EXPECT_EQ(traces.size(), expected);
   }
 }
 
@@ -166,8 +196,8 @@ TEST(ModelWeights, AreWhatASentenceWasReadWith) {
     const TeacherForced plain = model->teacher_force(scene.source, scene.before),
                         kept = model->teacher_force(scene.source, scene.before, true);
     EXPECT_EQ(to_host<double>(plain.logits.value()), to_host<double>(kept.logits.value()));
-    ASSERT_FALSE(kept.weights.empty());
-    for (const AttentionTrace& taken : kept.weights) {
+    ASSERT_FALSE(kept.attentions.empty());
+    for (const AttentionTrace& taken : kept.attentions) {
       const Tensor& w = taken.weights.value();
       const int64_t keys = w.dim(3);
       for (int64_t row = 0; row < w.size() / keys; ++row) {
@@ -197,9 +227,9 @@ TEST(ModelErrors, SayWhatDoesNotGoTogether) {
   EXPECT_ERROR(make([](ModelConfig& c) { c.architecture = "transformer", c.self_attention.heads = 3; }),
                "model.self_attention.heads: expected a divisor of the depth 8, got 3");
   EXPECT_ERROR(make([](ModelConfig& c) { c.architecture = "transformer", c.self_attention.coverage = true; }),
-               "model.self_attention.coverage: coverage follows the steps of a recurrent decoder");
+               "model.self_attention.coverage: coverage is a sum over the steps of a recurrent decoder");
   EXPECT_ERROR(make([](ModelConfig& c) { c.architecture = "transformer", c.attention.coverage = true; }),
-               "model.attention.coverage: coverage follows the steps of a recurrent decoder");
+               "model.attention.coverage: coverage is a sum over the steps of a recurrent decoder");
 }
 
 }  // namespace

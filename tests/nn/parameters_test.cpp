@@ -29,9 +29,9 @@ TEST(Parameters, AreOneWhereTheyLieOneAfterTheOther) {
   const Parameter& bias = parameters.add("bias", {5}, Initialiser::constant(2.0));
   const Parameter& b = parameters.add("b", {3, 16}, Initialiser::glorot());
   const Parameter& more = parameters.add("more", {5}, Initialiser::constant(3.0));
-  const JoinedParameters& both = parameters.join({&a, &b});
-  const JoinedParameters& apart = parameters.join({&bias, &more});  // five elements do not fill a line
-  const JoinedParameters& turned = parameters.join({&b, &a});
+  const FusedParameters& both = parameters.fuse({&a, &b});
+  const FusedParameters& apart = parameters.fuse({&bias, &more});  // five elements do not fill a line
+  const FusedParameters& turned = parameters.fuse({&b, &a});
   parameters.allocate(1);
   ASSERT_TRUE(both);
   EXPECT_FALSE(apart);

@@ -29,10 +29,10 @@ struct Saved {
   std::unique_ptr<Vocabulary> vocabulary;
   FolderConfig config;
   Parameters parameters{Device::cpu()};
-  std::unique_ptr<Model> model;
+  std::unique_ptr<EncoderDecoder> model;
 };
 
-std::vector<float> logits(const Model& model) {
+std::vector<float> logits(const EncoderDecoder& model) {
   const Device cpu = Device::cpu();
   const Source source{from_host(std::vector<int32_t>{4, 5, 6, 3}, {4, 1}, cpu),
                       from_host(std::vector<int32_t>{4}, {1}, cpu)};

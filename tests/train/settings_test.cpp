@@ -162,7 +162,10 @@ TEST(Settings, ACompleteRecipeChoseOnlyWhatIsNotADefault) {
   const std::string path = folder.file("r.toml", recipe_text(recipe, false));
   read_recipe(path, {}, &warnings);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0], path + ": model.positions has no effect: it needs model.architecture = transformer");
+  EXPECT_EQ(
+      warnings[0],
+      path +
+          ": model.positions has no effect: it needs model.architecture = transformer, or model.encoder = transformer");
 }
 
 // ---- the model's settings: changing one changes a training step, or it is reported

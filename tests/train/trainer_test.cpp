@@ -293,7 +293,7 @@ TEST(Trainer, GuidedAlignmentMovesAttention) {
   ParallelCorpus pair;
   pair.source.append(loaded.source->encode("c x d"));
   pair.target.append(loaded.target->encode("c x d"));
-  const Model* model = loaded.model.get();
+  const EncoderDecoder* model = loaded.model.get();
   const Hypothesis scored =
       score({&model, 1}, pair, loaded.batches(), {.capture_weights = true}, Device::cpu()).front();
   const HypothesisWeights& w = scored.weights.front();

@@ -1,0 +1,51 @@
+#include "models/row_selection.h"
+
+namespace fovea {
+
+Var select_rows(const Var& x, const Tensor& rows) {
+  const int64_t width = x.size() / std::max<int64_t>(1, x.dim(0));
+  const Var selected = embedding(x.reshape({x.dim(0), width}), rows.reshape({rows.size()}));
+  return selected.reshape(x.shape().with(0, rows.size()));
+}
+
+void select_rows(std::vector<State>& states, const Tensor& rows) {
+  for (State& state : states) {
+    state.state = select_rows(state.state, rows);
+    if (state.memory) state.memory = select_rows(state.memory, rows);
+  }
+}
+
+Tensor rows_of_sentences(const Tensor& sentences, int64_t beams, int64_t batch) {
+  const std::vector<int32_t> selected = to_host<int32_t>(sentences);
+  std::vector<int32_t> rows;
+  rows.reserve(static_cast<size_t>(beams) * selected.size());
+  for (int64_t k = 0; k < beams; ++k) {
+    for (const int32_t b : selected) rows.push_back(static_cast<int32_t>(k * batch) + b);
+  }
+  return from_host(rows, {beams, sentences.size()}, sentences.device());
+}
+
+Memory select_sentences(const Memory& memory, const Tensor& sentences) {
+  const int64_t size = memory.size(), batch = memory.batch();
+  const Tensor rows = rows_of_sentences(sentences, size, batch);
+  const auto select = [&](const Var& x) {
+    const int64_t depth = x.size() / (size * batch);
+    return select_rows(x.reshape({size * batch, depth}), rows).reshape(x.shape().with(1, sentences.size()));
+  };
+  Memory selected{select(memory.keys), select(memory.values), {}};
+  if (memory.lengths) {
+    const std::vector<int32_t> all = to_host<int32_t>(memory.lengths);
+    std::vector<int32_t> lengths;
+    for (const int32_t b : to_host<int32_t>(sentences)) lengths.push_back(all[static_cast<size_t>(b)]);
+    selected.lengths = from_host(lengths, sentences.shape(), sentences.device());
+  }
+  return selected;
+}
+
+Var repeat_rows(const Var& x, int64_t times) {
+  if (times == 1 || !x) return x;
+  const std::vector<Var> copies(static_cast<size_t>(times), x);
+  return concat(copies, 0);
+}
+
+}  // namespace fovea

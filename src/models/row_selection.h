@@ -1,0 +1,20 @@
+// Selecting rows of the tensors of a decoder: beams that continue from others, sentences that leave the batch.
+#pragma once
+
+#include <vector>
+
+#include "attention/attention.h"
+
+namespace fovea {
+
+// Rows of the first axis, in a new order: [N,...], i32 of any shape -> [ids,...].
+Var select_rows(const Var& x, const Tensor& rows);
+void select_rows(std::vector<State>& states, const Tensor& rows);
+// The rows k*B+b of all beams of some sentences, i32 [K,B'].
+Tensor rows_of_sentences(const Tensor& sentences, int64_t beams, int64_t batch);
+// The part of a memory that belongs to some sentences.
+Memory select_sentences(const Memory& memory, const Tensor& sentences);
+// Each sentence's row once for every beam: [B,...] -> [K*B,...].
+Var repeat_rows(const Var& x, int64_t times);
+
+}  // namespace fovea
