@@ -13,7 +13,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "kernels/cuda/recurrent.h"
+#include "kernels/cuda/recurrent/recurrent_layer.h"
 
 namespace bench {
 

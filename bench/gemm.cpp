@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "base/threads.h"
 #include "bench/harness.h"
-#include "kernels/cpu/gemm_bf16.h"
+#include "kernels/cpu/gemm/gemm_bf16.h"
 #include "kernels/kernels.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // Sequences of heads, as the attentions' ops expect them.
 #pragma once
 
-#include "kernels/heads.h"
+#include "kernels/head_matrices.h"
 #include "ops/check.h"
 
 namespace fovea {

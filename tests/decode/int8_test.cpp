@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "decode/scenes.h"
-#include "kernels/cpu/processor.h"
+#include "kernels/cpu/common/processor.h"
 #include "ops/ops.h"
 
 namespace fovea {

@@ -9,8 +9,8 @@
 
 #include "base/random.h"
 #include "base/threads.h"
-#include "kernels/cpu/gemm_int8.h"
-#include "kernels/cpu/processor.h"
+#include "kernels/cpu/common/processor.h"
+#include "kernels/cpu/gemm/gemm_int8.h"
 #include "kernels/kernels.h"
 
 namespace fovea {

@@ -2,7 +2,7 @@
 // its own: a death test starts this program anew.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/processor_test.cpp"
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/common/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
@@ -21,10 +21,10 @@ HWY_AFTER_NAMESPACE();
 #include <string>
 
 #include "base/error.h"
+#include "kernels/cpu/common/onednn.h"
+#include "kernels/cpu/common/processor.h"
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/gemm_bf16.h"
-#include "kernels/cpu/onednn.h"
-#include "kernels/cpu/processor.h"
+#include "kernels/cpu/gemm/gemm_bf16.h"
 
 namespace fovea::cpu {
 HWY_EXPORT(compiled_for);

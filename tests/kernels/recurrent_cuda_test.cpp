@@ -1,7 +1,7 @@
 // Recurrent layers by one kernel for all steps: every size of block, sentences in several tiles and too few for one,
 // units that do not fill a slice, whatever may be absent, and two layers side by side.
 #include "kernels/card.h"
-#include "kernels/cuda/recurrent.h"
+#include "kernels/cuda/recurrent/recurrent_layer.h"
 
 namespace fovea::testing {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "base/threads.h"
-#include "kernels/cpu/gemm_bf16.h"
+#include "kernels/cpu/gemm/gemm_bf16.h"
 #include "kernels/kernels.h"
 #include "kernels/targets.h"
 #include "tensor/arena.h"

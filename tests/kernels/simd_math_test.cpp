@@ -2,8 +2,8 @@
 // machine can run; bf16 rounding and random words against their scalar forms, tails included.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd_math_test.cpp"
-#include "kernels/cpu/simd_math.h"
-#include "kernels/cpu/random_simd.h"
+#include "kernels/cpu/common/simd_math.h"
+#include "kernels/cpu/common/philox_simd.h"
 #include "kernels/targets.h"
 
 #include <gtest/gtest.h>

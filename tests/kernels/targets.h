@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/simd.h"
+#include "kernels/cpu/common/simd.h"
 
 namespace fovea {
 

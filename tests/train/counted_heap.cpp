@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "kernels/cpu/onednn.h"
+#include "kernels/cpu/common/onednn.h"
 
 namespace {
 

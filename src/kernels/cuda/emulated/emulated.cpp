@@ -8,9 +8,9 @@
 #include <mutex>
 #include <vector>
 
-#include "kernels/cuda/dot_attention_ways.h"
+#include "kernels/cuda/attention/dot_attention_variants.h"
 #include "kernels/cuda/emulated/cuda_runtime.h"
-#include "kernels/cuda/product.h"
+#include "kernels/cuda/gemm/gemm.h"
 
 namespace fovea::cuda {
 

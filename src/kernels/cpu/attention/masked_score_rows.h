@@ -1,0 +1,90 @@
+// Rows of scores [B,H,T,S] under their mask, as softmax and sparsemax read them. Lengths and causality hide
+// the end of a row, so that a row is its first `visible` keys; a bias may hide any of those.
+#include <cmath>
+
+#include "kernels/cpu/common/parallel_blocks.h"
+#include "kernels/cpu/common/simd.h"
+#include "kernels/cpu/common/workspace.h"
+
+#if defined(FOVEA_KERNELS_CPU_ATTENTION_MASKED_SCORE_ROWS_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FOVEA_KERNELS_CPU_ATTENTION_MASKED_SCORE_ROWS_H_
+#undef FOVEA_KERNELS_CPU_ATTENTION_MASKED_SCORE_ROWS_H_
+#else
+#define FOVEA_KERNELS_CPU_ATTENTION_MASKED_SCORE_ROWS_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace fovea::cpu::HWY_NAMESPACE {
+
+struct RowMask {
+  int64_t visible;    // keys past these are absent
+  const float* bias;  // [S], null where there is none
+};
+
+inline RowMask mask_of_row(const Mask& mask, const ScoreShape& shape, int64_t row) {
+  const int64_t t = row % shape.queries, h = row / shape.queries % shape.heads, b = row / shape.queries / shape.heads;
+  int64_t visible = shape.keys;
+  if (mask.lengths) visible = std::min<int64_t>(visible, mask.lengths.data<int32_t>()[b]);
+  if (mask.causal) visible = std::min(visible, t + mask.offset + 1);
+  const float* bias = nullptr;
+  if (mask.bias) {  // an axis of one serves every index
+    const int64_t batch = mask.bias.dim(0), heads = mask.bias.dim(1), queries = mask.bias.dim(2);
+    bias = mask.bias.data<float>() + ((b % batch * heads + h % heads) * queries + t % queries) * shape.keys;
+  }
+  return {std::max<int64_t>(0, visible), bias};
+}
+
+// What is left of a row: its visible scores with the bias added (-inf where it hides the key), and the largest.
+struct ScoreRow {
+  float* scores;
+  int64_t visible;
+  float largest;
+};
+
+template <class T> ScoreRow read_scores(const T* x, const RowMask& mask) {
+  float* scores = scratch<float, struct MaskedScores>(static_cast<size_t>(mask.visible));
+  const Floats hidden(-HUGE_VALF);
+  Floats most = hidden;
+  each_register(mask.visible, [&](int64_t s, auto lanes) {
+    Floats score = load(x + s, lanes);
+    if (mask.bias) {
+      const Floats bias = load(mask.bias + s, lanes);
+      score = if_greater(bias, hidden, score + bias, hidden);
+    }
+    store(score, scores + s, lanes);
+    most = maximum(most, keep(score, lanes, hidden));
+  });
+  return {scores, mask.visible, max(most)};
+}
+
+template <class T> void fill_row(T* y, int64_t begin, int64_t end, float value) {
+  each_register(begin, end, [&](int64_t s, auto lanes) { store(Floats(value), y + s, lanes); });
+}
+
+// Calls body(row, y of the row) for each row of x and y that has a key; the others, and the keys past the
+// visible ones, become `absent`.
+template <class T, class Args, class Body> void each_score_row(const Args& args, float absent, Body&& body) {
+  const int64_t keys = args.shape.keys, rows = args.shape.batch * args.shape.heads * args.shape.queries;
+  each_row(rows, 4 * keys, [&](int64_t n) {
+    T* y = args.y.template data<T>() + n * keys;
+    const ScoreRow row = read_scores(args.x.template data<T>() + n * keys, mask_of_row(args.mask, args.shape, n));
+    if (row.largest == -HUGE_VALF) return fill_row(y, 0, keys, absent);
+    body(row, y);
+    fill_row(y, row.visible, keys, absent);
+  });
+}
+
+// Calls body(y, dy, dx) for each row of a gradient.
+template <class T, class Args, class Body> void each_score_row_grad(const Args& args, Body&& body) {
+  if (!args.dx) return;
+  const int64_t keys = args.shape.keys, rows = args.shape.batch * args.shape.heads * args.shape.queries;
+  each_row(rows, 2 * keys, [&](int64_t n) {
+    const int64_t at = n * keys;
+    body(args.y.template data<T>() + at, args.dy.template data<T>() + at, args.dx.template data<T>() + at);
+  });
+}
+
+}  // namespace fovea::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // FOVEA_KERNELS_CPU_ATTENTION_MASKED_SCORE_ROWS_H_

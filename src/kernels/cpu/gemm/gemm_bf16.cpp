@@ -1,0 +1,257 @@
+#include "kernels/cpu/gemm/gemm_bf16.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/threads.h"
+#include "kernels/cpu/common/processor.h"
+#include "kernels/cpu/common/workspace.h"
+#include "kernels/cpu/gemm/gemm_bf16_kernels.h"
+#include "kernels/cpu/gemm/packed_weights.h"
+
+namespace fovea::cpu {
+
+// ---- which kernel ------------------------------------------------------------------------------
+
+namespace {
+
+Bf16Kernel fastest_kernel() {
+  for (const Bf16Kernel kernel : {Bf16Kernel::kAmx, Bf16Kernel::kAvx512}) {
+    if (available(kernel)) return kernel;
+  }
+  return Bf16Kernel::kNone;
+}
+
+std::atomic<Bf16Kernel>& chosen_kernel() {
+  static std::atomic<Bf16Kernel> kernel = fastest_kernel();
+  return kernel;
+}
+
+const Bf16Kernels& kernels_in_use() {
+  switch (bf16_kernel()) {
+    case Bf16Kernel::kAmx: return amx_kernels();
+    case Bf16Kernel::kAvx512: return avx512_kernels();
+    case Bf16Kernel::kEmulated: return emulated_kernels();
+    case Bf16Kernel::kNone: break;
+  }
+  fail("matmul: expected a kernel for bf16 products, got none on this machine");
+}
+
+}  // namespace
+
+std::string_view name_of(Bf16Kernel kernel) {
+  constexpr std::string_view kNames[] = {"none", "emulated", "avx512", "amx"};
+  return kNames[static_cast<int>(kernel)];
+}
+
+bool available(Bf16Kernel kernel) {
+  if (kernel == Bf16Kernel::kAmx) return processor().used == InstructionSet::kAmx;
+  return kernel != Bf16Kernel::kAvx512 || kUsesAvx512Bf16;
+}
+
+Bf16Kernel bf16_kernel() { return chosen_kernel().load(std::memory_order_relaxed); }
+
+void set_bf16_kernel(Bf16Kernel kernel) {
+  check(available(kernel), "matmul: expected a bf16 kernel this machine can run, got {}", name_of(kernel));
+  chosen_kernel().store(kernel, std::memory_order_relaxed);
+}
+
+// ---- packing -----------------------------------------------------------------------------------
+
+namespace {
+
+struct Range {
+  int64_t begin = 0, end = 0;
+  int64_t count() const { return end - begin; }
+};
+
+struct Bf16Pack : Pack {
+  explicit Bf16Pack(int64_t count) : data(memory.get<bf16>(static_cast<size_t>(count))) {}
+  Scratch memory;
+  bf16* data;
+};
+
+// Rows rounded and laid out in panels of the kernel's height: [m/height][blocks][height][32], the last
+// panel having only the rows that are left.
+struct PackedRows {
+  const bf16* data;
+  int64_t m, blocks;
+};
+
+// Rows `rows` and values `depth` of k.
+void pack_row_panels(const Bf16Kernels& kernels, const MatrixView& from, Range rows, Range depth, bf16* to) {
+  const int64_t blocks = (depth.count() + kDepth - 1) / kDepth;
+  Cut cut = cut_of(from, !from.transposed);
+  cut.k = depth.begin;
+  cut.depth = depth.count();
+  for (cut.row = rows.begin; cut.row < rows.end; cut.row += kernels.height) {
+    cut.rows = std::min(kernels.height, rows.end - cut.row);
+    kernels.pack_rows(cut, to);
+    to += cut.rows * blocks * kDepth;
+  }
+}
+
+}  // namespace
+
+MatrixView view_of(const Matrix& matrix, int64_t batch_index) {
+  const int64_t first = matrix.offset + batch_index * matrix.batch_stride;
+  return {.data = matrix.tensor.raw() + first * static_cast<int64_t>(size_of(matrix.tensor.dtype())),
+          .dtype = matrix.tensor.dtype(),
+          .row_stride = matrix.row_stride,
+          .transposed = matrix.transposed};
+}
+
+void pack_panels(const MatrixView& from, const PackedColumns& packed, bf16* to, int64_t begin, int64_t end) {
+  const Bf16Kernels& kernels = kernels_in_use();
+  Cut cut = cut_of(from, from.transposed);
+  cut.depth = packed.k;
+  for (int64_t panel = begin; panel < end; ++panel) {
+    cut.row = panel * kPanel;
+    cut.rows = std::min(kPanel, packed.n - cut.row);
+    kernels.pack_panel(cut, to + panel * packed.panel_size());
+  }
+}
+
+void pack_columns(const MatrixView& from, const PackedColumns& packed, bf16* to) {
+  constexpr int64_t kGrain = 1 << 15;  // elements that are worth a thread
+  parallel_for(packed.panels(), kGrain / std::max<int64_t>(1, packed.panel_size()),
+               [&](int64_t begin, int64_t end) { pack_panels(from, packed, to, begin, end); });
+}
+
+PackedColumns packed_weight(const Matrix& b, int64_t n, int64_t k) {
+  PackedColumns packed = {.n = n, .k = k};
+  const auto& pack = Packs::get<Bf16Pack>(
+      b, {PackKey::Layout::kBF16, b, n, k}, [&] { return std::make_unique<Bf16Pack>(packed.size()); },
+      [&](Bf16Pack& stale) { pack_columns(view_of(b), packed, stale.data); });
+  packed.data = pack.data;
+  return packed;
+}
+
+int64_t packed_rows_size(int64_t m, int64_t k) { return m * ((k + kDepth - 1) / kDepth) * kDepth; }
+
+void pack_rows(const Rows& rows, int64_t k, bf16* to) {
+  pack_row_panels(kernels_in_use(), rows.view, {0, rows.m}, {0, k}, to);
+}
+
+// ---- products ----------------------------------------------------------------------------------
+
+namespace {
+
+// k is cut so that the rows of a strip and a few panels stay in the nearest caches. Partial sums meet in
+// c, so a c that is not f32 takes its whole sum at once.
+constexpr int64_t kDeepest = 32;         // blocks of a cut
+constexpr int64_t kNearBlocks = 256;     // blocks of panels worked on together: 512 KB
+constexpr int64_t kRowMemory = 1 << 20;  // elements of rows packed together: 2 MB
+
+template <class Body> void for_depths(int64_t blocks, Output out, Body&& body) {
+  const int64_t cuts = out.dtype == DType::kF32 ? (blocks + kDeepest - 1) / kDeepest : 1;
+  for (int64_t cut = 0; cut < cuts; ++cut) {
+    body(Range{blocks * cut / cuts, blocks * (cut + 1) / cuts}, out);
+    out.accumulate = true;
+    out.bias = nullptr;
+  }
+}
+
+// Blocks `depth` of all rows by panels [begin, end). Block depth.begin is the `first` of the packed rows.
+struct Sweep {
+  PackedRows a;
+  int64_t first;
+  PackedColumns b;
+  Range depth, panels;
+  Output out;
+};
+
+void sweep(const Bf16Kernels& kernels, const Sweep& s) {
+  const int64_t together = std::max<int64_t>(2, kNearBlocks / s.depth.count());
+  for (int64_t panel = s.panels.begin; panel < s.panels.end; panel += together) {
+    Strip strip = {.b = s.b.data + panel * s.b.panel_size() + s.depth.begin * kBlockSize,
+                   .panels = std::min(together, s.panels.end - panel),
+                   .blocks = s.depth.count(),
+                   .panel_stride = s.b.panel_size(),
+                   .columns = std::min({together * kPanel, (s.panels.end - panel) * kPanel, s.b.n - panel * kPanel}),
+                   .out = {}};
+    for (int64_t row = 0; row < s.a.m; row += kernels.height) {
+      strip.rows = std::min(kernels.height, s.a.m - row);
+      strip.a = s.a.data + (row * s.a.blocks + strip.rows * s.first) * kDepth;
+      strip.out = shifted(s.out, row, panel * kPanel);
+      kernels.strip(strip);
+    }
+  }
+}
+
+// Rows `rows` of the product by some of its panels.
+void multiply_part(const Bf16Kernels& kernels, const Rows& a, Range rows, const PackedColumns& b, Range panels,
+                   const Output& out) {
+  if (rows.count() <= 0 || panels.count() <= 0) return;
+  for_depths(b.blocks(), out, [&](Range depth, const Output& sums) {
+    const int64_t fitting = kRowMemory / (depth.count() * kDepth) / kernels.height * kernels.height;
+    const int64_t most = std::max(kernels.height, fitting);
+    for (int64_t row = rows.begin; row < rows.end; row += most) {
+      const int64_t count = std::min(most, rows.end - row);
+      bf16* packed = scratch<bf16, struct PackedRowPanels>(static_cast<size_t>(count * depth.count() * kDepth));
+      const Range k = {depth.begin * kDepth, std::min(b.k, depth.end * kDepth)};
+      pack_row_panels(kernels, a.view, {row, row + count}, k, packed);
+      sweep(kernels, {.a = {packed, count, depth.count()},
+                      .first = 0,
+                      .b = b,
+                      .depth = depth,
+                      .panels = panels,
+                      .out = shifted(sums, row, 0)});
+    }
+  });
+}
+
+// How a product is shared out: row_parts * panel_parts threads. Rows cost rounding once per panel part,
+// panels cost reading once per row part.
+struct Grid {
+  int64_t row_parts = 1, panel_parts = 1;
+};
+Grid grid_for(int64_t row_panels, int64_t panels, int64_t threads) {
+  Grid best;
+  double least = 0;
+  for (int64_t panel_parts = threads; panel_parts >= 1; --panel_parts) {
+    const int64_t row_parts = threads / panel_parts;
+    const int64_t high = (row_panels + row_parts - 1) / row_parts, wide = (panels + panel_parts - 1) / panel_parts;
+    const double cost = static_cast<double>(high * wide + high + wide);
+    if (least == 0 || cost < least) {
+      least = cost;
+      best = {row_parts, panel_parts};
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+void multiply_panels(const Rows& a, const PackedColumns& b, int64_t begin, int64_t end, const Output& out) {
+  multiply_part(kernels_in_use(), a, {0, a.m}, b, {begin, end}, out);
+}
+
+void multiply_packed(const bf16* a, int64_t m, const PackedColumns& b, int64_t begin, int64_t end, const Output& out) {
+  const Bf16Kernels& kernels = kernels_in_use();
+  for_depths(b.blocks(), out, [&](Range depth, const Output& sums) {
+    sweep(kernels,
+          {.a = {a, m, b.blocks()}, .first = depth.begin, .b = b, .depth = depth, .panels = {begin, end}, .out = sums});
+  });
+}
+
+void multiply(const Rows& a, const PackedColumns& b, const Output& out) {
+  constexpr int64_t kGrain = 1 << 20;  // products that are worth a thread
+  const Bf16Kernels& kernels = kernels_in_use();
+  const int64_t row_panels = (a.m + kernels.height - 1) / kernels.height, panels = b.panels();
+  // A few rows cost as much as eight: what counts is then the reading of b.
+  const int64_t work = std::max<int64_t>(a.m, 8) * b.n * b.k;
+  const int64_t threads = std::clamp<int64_t>(work / kGrain, 1, thread_count());
+  const Grid grid = grid_for(row_panels, panels, threads);
+  const int64_t cells = grid.row_parts * grid.panel_parts;
+  parallel_for(cells, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t cell = begin; cell < end; ++cell) {
+      const int64_t i = cell / grid.panel_parts, j = cell % grid.panel_parts;
+      const Range rows = {row_panels * i / grid.row_parts * kernels.height,
+                          std::min(a.m, row_panels * (i + 1) / grid.row_parts * kernels.height)};
+      multiply_part(kernels, a, rows, b, {panels * j / grid.panel_parts, panels * (j + 1) / grid.panel_parts}, out);
+    }
+  });
+}
+
+}  // namespace fovea::cpu

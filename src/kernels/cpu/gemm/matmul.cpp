@@ -1,0 +1,147 @@
+// c[g] (+)= alpha * a[g] b[g] + bias: int8 weights, bf16 factors, or f32 ones that may be rounded, on our
+// own kernels; everything else in f32 through oneDNN.
+#include <algorithm>
+
+#include "base/threads.h"
+#include "kernels/cpu/common/convert_bf16.h"
+#include "kernels/cpu/common/onednn.h"
+#include "kernels/cpu/common/workspace.h"
+#include "kernels/cpu/functions.h"
+#include "kernels/cpu/gemm/gemm_bf16.h"
+#include "kernels/cpu/gemm/gemm_int8.h"
+
+namespace fovea::cpu {
+
+namespace {
+
+// Calls product(g) for each of the batch: with all threads inside each, or each on a thread of its own.
+template <class Product> void for_batch(const MatmulArgs& args, Product&& product) {
+  if (args.batch < thread_count()) {
+    for (int64_t g = 0; g < args.batch; ++g) product(g);
+    return;
+  }
+  constexpr int64_t kGrain = 1 << 18;  // multiplications that are worth a thread
+  parallel_for(args.batch, std::max<int64_t>(1, kGrain / (args.m * args.n * args.k)), [&](int64_t begin, int64_t end) {
+    for (int64_t g = begin; g < end; ++g) product(g);
+  });
+}
+
+const float* bias_of(const MatmulArgs& args, int64_t g) {
+  return args.bias ? args.bias.data<float>() + g * args.bias_stride() : nullptr;
+}
+
+// ---- bf16 --------------------------------------------------------------------------------------
+
+// bf16 factors multiply exactly there; f32 ones may be rounded. Where the right factor has to be packed for
+// a few rows or a short k, packing costs more than it saves.
+bool in_bf16(const MatmulArgs& args) {
+  if (bf16_kernel() == Bf16Kernel::kNone) return false;
+  if (args.a.tensor.dtype() == DType::kBF16 && args.b.tensor.dtype() == DType::kBF16) return true;
+  constexpr int64_t kFewest = 4;
+  const bool pays = Packs::may_keep(args.b) || (args.m >= kFewest && args.k >= kFewest);
+  return args.precision != Precision::kF32 && pays;
+}
+
+void matmul_bf16(const MatmulArgs& args) {
+  const auto pack = [&](int64_t g) {
+    PackedColumns b = {.n = args.n, .k = args.k};
+    bf16* data = scratch<bf16, struct PackedRight>(static_cast<size_t>(b.size()));
+    pack_columns(view_of(args.b, g), b, data);
+    b.data = data;
+    return b;
+  };
+  const auto multiply_one = [&](int64_t g, const PackedColumns& b) {
+    const MatrixView c = view_of(args.c, g);
+    multiply({.view = view_of(args.a, g), .m = args.m}, b,
+             {.data = const_cast<void*>(c.data),
+              .dtype = c.dtype,
+              .row_stride = c.row_stride,
+              .bias = bias_of(args, g),
+              .alpha = args.alpha,
+              .accumulate = args.accumulate});
+  };
+  if (args.batch == 1 || args.b.batch_stride == 0) {
+    const PackedColumns b = Packs::may_keep(args.b) ? packed_weight(args.b, args.n, args.k) : pack(0);
+    for_batch(args, [&](int64_t g) { multiply_one(g, b); });
+  } else {
+    for_batch(args, [&](int64_t g) { multiply_one(g, pack(g)); });
+  }
+}
+
+// ---- f32 ---------------------------------------------------------------------------------------
+
+// Matrix g of a batch in f32: where it is, or a widened copy in scratch memory. The stored matrix has
+// `rows` rows of `columns`.
+struct F32Matrix {
+  float* data;
+  int64_t stride;
+};
+template <class Name> F32Matrix in_f32(const Matrix& x, int64_t g, int64_t rows, int64_t columns) {
+  const int64_t first = x.offset + g * x.batch_stride;
+  if (x.tensor.dtype() == DType::kF32) return {x.tensor.data<float>() + first, x.row_stride};
+  float* copy = scratch<float, Name>(static_cast<size_t>(rows * columns));
+  convert(x.tensor.data<bf16>() + first, copy, {rows, columns, x.row_stride, columns});
+  return {copy, columns};
+}
+
+void matmul_f32(const MatmulArgs& args) {
+  const int64_t m = args.m, n = args.n, k = args.k;
+  const bool packs = Packs::may_keep(args.b) && args.b.tensor.dtype() == DType::kF32 && args.batch == 1;
+  const F32Pack* pack = packs ? packed_weight_f32(args.b, n, k) : nullptr;
+  for_batch(args, [&](int64_t g) {
+    const bool ta = args.a.transposed, tb = args.b.transposed;
+    const F32Matrix a = in_f32<struct WideLeft>(args.a, g, ta ? k : m, ta ? m : k);
+    const F32Matrix b = in_f32<struct WideRight>(args.b, g, tb ? n : k, tb ? k : n);
+    const F32Matrix c = in_f32<struct WideResult>(args.c, g, m, n);
+    multiply_f32({.a = a.data,
+                  .b = b.data,
+                  .pack = pack,
+                  .bias = bias_of(args, g),
+                  .c = c.data,
+                  .m = m,
+                  .n = n,
+                  .k = k,
+                  .a_stride = a.stride,
+                  .b_stride = b.stride,
+                  .c_stride = c.stride,
+                  .a_transposed = ta,
+                  .b_transposed = tb,
+                  .alpha = args.alpha,
+                  .accumulate = args.accumulate});
+    if (args.c.tensor.dtype() == DType::kBF16) {
+      bf16* to = args.c.tensor.data<bf16>() + args.c.offset + g * args.c.batch_stride;
+      convert(c.data, to, {m, n, c.stride, args.c.row_stride});
+    }
+  });
+}
+
+// ---- no k --------------------------------------------------------------------------------------
+
+template <class T> void set_to_bias(const MatmulArgs& args) {
+  for (int64_t g = 0; g < args.batch; ++g) {
+    const float* bias = bias_of(args, g);
+    for (int64_t i = 0; i < args.m; ++i) {
+      T* c = args.c.tensor.data<T>() + args.c.offset + g * args.c.batch_stride + i * args.c.row_stride;
+      for (int64_t j = 0; j < args.n; ++j) {
+        c[j] = T((args.accumulate ? static_cast<float>(c[j]) : 0.0f) + (bias ? bias[j] : 0.0f));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void matmul(Stream&, const MatmulArgs& args) {
+  if (args.m == 0 || args.n == 0) return;
+  if (args.k == 0) {
+    args.c.tensor.dtype() == DType::kBF16 ? set_to_bias<bf16>(args) : set_to_bias<float>(args);
+  } else if (in_int8(args)) {
+    matmul_int8(args);
+  } else if (in_bf16(args)) {
+    matmul_bf16(args);
+  } else {
+    matmul_f32(args);
+  }
+}
+
+}  // namespace fovea::cpu

@@ -1,0 +1,176 @@
+// f32 products through oneDNN. Its blocked kernels ("brg") read packed weights and dense matrices, and
+// sum over k in order whatever the number of threads, except for a long k of a transposed left factor,
+// which is cut here. Everything else goes to its older ones, which do not: there the product is cut into
+// pieces of a fixed size, each computed on one thread.
+#include <algorithm>
+#include <bit>
+
+#include "base/signals.h"
+#include "base/threads.h"
+#include "kernels/cpu/common/onednn.h"
+
+namespace fovea::cpu {
+
+using dnnl::memory;
+
+struct F32Pack : Pack {
+  memory packed;
+  memory plain;  // the weight itself
+  dnnl::reorder reorder;
+};
+
+namespace {
+
+memory::desc plain_desc(int64_t rows, int64_t columns, int64_t stride, bool transposed) {
+  const memory::dims strides = transposed ? memory::dims{1, stride} : memory::dims{stride, 1};
+  return {{rows, columns}, memory::data_type::f32, strides};
+}
+
+// Where k is cut for the blocked kernels: from 2048 on they may sum parts of it on different threads.
+constexpr int64_t kLongest = 2048, kCut = 1024;
+// The pieces of a product for the others.
+constexpr int64_t kPieceRows = 128, kPieceColumns = 256;
+
+enum Place : size_t { kA, kB, kC, kBias };
+
+std::unique_ptr<Prepared> make_product(const F32Product& p) {
+  const memory::desc a = plain_desc(p.m, p.k, p.a_stride, p.a_transposed);
+  const memory::desc b = p.pack ? p.pack->packed.get_desc() : plain_desc(p.k, p.n, p.b_stride, p.b_transposed);
+  const memory::desc c = plain_desc(p.m, p.n, p.c_stride, false);
+  const memory::desc bias = p.bias ? plain_desc(1, p.n, p.n, false) : memory::desc();
+  dnnl::primitive_attr attr = with_our_scratchpad();
+  if (p.alpha != 1.0f) attr.set_output_scales(0, {p.alpha});
+  if (p.accumulate) {
+    dnnl::post_ops sum;
+    sum.append_sum(1.0f);
+    attr.set_post_ops(sum);
+  }
+  const auto desc = p.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
+  const dnnl::matmul::primitive_desc made(desc, attr, onednn_engine());
+  Arguments arguments = {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}};
+  if (p.bias) arguments.push_back({DNNL_ARG_BIAS, bias});
+  return std::make_unique<Prepared>(made, arguments);
+}
+
+Prepared& prepared_product(const F32Product& p) {
+  const PrimitiveKey key = {static_cast<int64_t>(dnnl::primitive::kind::matmul),
+                            thread_count(),
+                            p.m,
+                            p.n,
+                            p.k,
+                            p.a_stride,
+                            p.pack ? 0 : p.b_stride,
+                            p.c_stride,
+                            p.a_transposed,
+                            p.pack ? 2 : p.b_transposed,
+                            p.bias != nullptr,
+                            p.accumulate,
+                            std::bit_cast<int32_t>(p.alpha)};
+  return primitive(key, [&] { return make_product(p); });
+}
+
+void run_product(Prepared& prepared, const F32Product& p) {
+  prepared.bind(kA, p.a);
+  if (p.pack) {
+    prepared.bind(kB, p.pack->packed);
+  } else {
+    prepared.bind(kB, p.b);
+  }
+  prepared.bind(kC, p.c);
+  if (p.bias) prepared.bind(kBias, p.bias);
+  prepared.run();
+}
+
+// Rows [i, i + m) and columns [j, j + n) of a product.
+F32Product piece_of(F32Product p, int64_t i, int64_t m, int64_t j, int64_t n) {
+  p.a += i * (p.a_transposed ? 1 : p.a_stride);
+  p.b += j * (p.b_transposed ? p.b_stride : 1);
+  p.c += i * p.c_stride + j;
+  if (p.bias) p.bias += j;
+  p.m = m;
+  p.n = n;
+  return p;
+}
+
+void multiply_in_pieces(const F32Product& p) {
+  const int64_t high = (p.m + kPieceRows - 1) / kPieceRows, wide = (p.n + kPieceColumns - 1) / kPieceColumns;
+  parallel_for(high * wide, 1, [&](int64_t begin, int64_t end) {
+    const OneThread alone;
+    const SignalsBlocked quiet;  // once, not for each piece
+    for (int64_t piece = begin; piece < end; ++piece) {
+      const int64_t i = piece / wide * kPieceRows, j = piece % wide * kPieceColumns;
+      const F32Product part = piece_of(p, i, std::min(kPieceRows, p.m - i), j, std::min(kPieceColumns, p.n - j));
+      run_product(prepared_product(part), part);
+    }
+  });
+}
+
+void multiply_whole(F32Product p) {
+  if (Prepared& whole = prepared_product(p); whole.implemented_by(kBlocked)) return run_product(whole, p);
+  p.pack = nullptr;
+  multiply_in_pieces(p);
+}
+
+void add_bias(const F32Product& p) {
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.n; ++j) p.c[i * p.c_stride + j] += p.bias[j];
+  }
+}
+
+}  // namespace
+
+const F32Pack* packed_weight_f32(const Matrix& b, int64_t n, int64_t k) {
+  const auto make = [&] {
+    const OneDnnScope scope;
+    const OneThread alone;  // the layout must not depend on the number of threads
+    constexpr int64_t kUsualRows = 64;
+    const memory::desc any({k, n}, memory::data_type::f32, memory::format_tag::any);
+    const dnnl::matmul::primitive_desc best(
+        {plain_desc(kUsualRows, k, k, false), any, plain_desc(kUsualRows, n, n, false)}, onednn_engine());
+    auto pack = std::make_unique<F32Pack>();
+    if (!std::string_view(best.impl_info_str()).starts_with(kBlocked)) return pack;
+    void* data = b.tensor.data<float>() + b.offset;
+    pack->packed = memory(best.weights_desc(), onednn_engine());
+    pack->plain = memory(plain_desc(k, n, b.row_stride, b.transposed), onednn_engine(), data);
+    pack->reorder = dnnl::reorder(pack->plain, pack->packed);
+    return pack;
+  };
+  const auto fill = [](F32Pack& stale) {
+    if (!stale.packed) return;
+    const OneDnnScope scope;
+    dnnl::stream stream(onednn_engine());
+    stale.reorder.execute(stream, stale.plain, stale.packed);
+  };
+  const auto& pack = Packs::get<F32Pack>(b, {PackKey::Layout::kF32, b, n, k}, make, fill);
+  return pack.packed ? &pack : nullptr;
+}
+
+void multiply_f32(const F32Product& product) {
+  publish_thread_count();  // oneDNN plans with it
+  F32Product p = product;
+  // A single row is dense whatever its stride.
+  if (p.m == 1 && !p.a_transposed) p.a_stride = p.k;
+  if (p.m == 1) p.c_stride = p.n;
+  // oneDNN scales the bias too.
+  const bool bias_apart = p.bias != nullptr && p.alpha != 1.0f;
+  if (bias_apart) p.bias = nullptr;
+
+  if (p.a_transposed && p.k >= kLongest) {
+    p.pack = nullptr;
+    const int64_t cuts = (p.k + kCut - 1) / kCut;
+    for (int64_t cut = 0; cut < cuts; ++cut) {
+      const int64_t begin = product.k * cut / cuts, end = product.k * (cut + 1) / cuts;
+      p.a = product.a + begin * p.a_stride;
+      p.b = product.b + begin * (p.b_transposed ? 1 : p.b_stride);
+      p.k = end - begin;
+      multiply_whole(p);
+      p.accumulate = true;
+      p.bias = nullptr;
+    }
+  } else {
+    multiply_whole(p);
+  }
+  if (bias_apart) add_bias(product);
+}
+
+}  // namespace fovea::cpu

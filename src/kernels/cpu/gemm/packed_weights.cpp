@@ -1,0 +1,30 @@
+#include "kernels/cpu/gemm/packed_weights.h"
+
+namespace fovea::cpu {
+
+PackKey::PackKey(Layout wanted, const Matrix& matrix, int64_t columns, int64_t depth)
+    : layout(wanted),
+      transposed(matrix.transposed),
+      dtype(matrix.tensor.dtype()),
+      offset(matrix.tensor.raw() - matrix.tensor.buffer()->data() +
+             matrix.offset * static_cast<int64_t>(size_of(matrix.tensor.dtype()))),
+      row_stride(matrix.row_stride),
+      n(columns),
+      k(depth) {}
+
+Packs& Packs::of(Buffer& buffer) {
+  if (!buffer.derived) buffer.derived = std::make_unique<Packs>();
+  return static_cast<Packs&>(*buffer.derived);
+}
+
+}  // namespace fovea::cpu
+
+size_t std::hash<fovea::cpu::PackKey>::operator()(const fovea::cpu::PackKey& key) const {
+  uint64_t h =
+      static_cast<uint64_t>(key.layout) << 2 | static_cast<uint64_t>(key.dtype) << 4 | uint64_t{key.transposed};
+  for (const int64_t part : {key.offset, key.row_stride, key.n, key.k}) {
+    h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
+    h ^= h >> 29;
+  }
+  return h;
+}
