@@ -30,7 +30,8 @@ struct SearchMemory {
     LikeliestWords words;
   };
   Arena source, steps[2];
-  StepGraphs<uint64_t, Step> graphs;  // by what was done since the sources were read
+  HistoryIds histories;
+  StepGraphs<uint64_t, Step> graphs;  // by the history of the batch, from its encoding to this step
   size_t usual;                       // bytes; more is not kept
 
   explicit SearchMemory(Device device)
@@ -87,7 +88,7 @@ class BatchSearch {
       note(static_cast<uint64_t>(size));
     }
     note(static_cast<uint64_t>(product_precision()));
-    note(keeps_looks() ? 1 : 0);
+    note((keeps_looks() ? 1 : 0) + (options.capture_scores ? 2 : 0));
   }
 
   void run(std::vector<std::vector<Hypothesis>>& found) {
@@ -135,7 +136,7 @@ class BatchSearch {
       return SearchMemory::Step{models_, likeliest_of(scores, count)};
     };
     if (!records_) return choose(work().words);
-    const SearchMemory::Step made = memory_.graphs.run(done_, memory_.generation(), work);
+    const SearchMemory::Step made = memory_.graphs.run(history_, memory_.generation(), work);
     models_ = made.models;
     choose(made.words);
   }
@@ -176,10 +177,9 @@ class BatchSearch {
     if (!watcher.goes_on(sentence.row())) sentence.stop();
   }
 
-  // What decides, with everything before it, what the next step does and where its tensors lie.
-  void note(uint64_t what) {
-    done_ = (done_ ^ what) * 0x9E3779B97F4A7C15u;
-    done_ ^= done_ >> 32;
+  // Events that, together with all earlier ones, decide which kernels the next step runs and where its tensors are.
+  void note(uint64_t event) {
+    if (records_) history_ = memory_.histories.extend(history_, event);
   }
 
   bool keeps_looks() const { return options_.capture_weights || options_.coverage_penalty > 0; }
@@ -252,8 +252,8 @@ class BatchSearch {
   std::vector<Beam> sentences_;
   std::vector<size_t> places_;  // of those still in the batch
   std::shared_ptr<Ensemble> models_;
-  bool records_ = false;  // whether steps are
-  uint64_t done_ = 0;     // what was noted
+  bool records_ = false;                   // whether steps are
+  uint64_t history_ = HistoryIds::kEmpty;  // of all noted events
   std::vector<int32_t> numbers_;
   std::vector<NextWord> drawn_from_;
 };

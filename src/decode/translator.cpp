@@ -43,27 +43,49 @@ Precision precision_named(const std::string& name) {
   return name == "int8" ? Precision::kInt8 : name == "bf16" ? Precision::kBF16 : Precision::kF32;
 }
 
-}  // namespace
+RuntimeOptions runtime_options(const TranslatorOptions& options) {
+  return {.device = device_named(options.device),
+          .precision = precision_named(options.precision),
+          .batches = {.tokens = options.batch_tokens},
+          .max_source = options.max_source,
+          .constant_weights = true};
+}
 
-Translator::Translator(const std::vector<std::string>& folders, const TranslatorOptions& options)
-    : options_(options), device_(device_named(options.device)), precision_(precision_named(options.precision)) {
+// The models of an ensemble, checked for what they must share.
+std::vector<LoadedModel> load_models(const std::vector<std::string>& folders, Device device) {
   check(!folders.empty(), "translate: expected at least one model folder");
+  std::vector<LoadedModel> models;
   for (const std::string& folder : folders) {
-    const LoadedModel& loaded = models_.emplace_back(load_model(folder, device_));
-    const LoadedModel& first = models_.front();
+    const LoadedModel& loaded = models.emplace_back(load_model(folder, device));
+    const LoadedModel& first = models.front();
     check(loaded.source->bytes() == first.source->bytes() && loaded.target->bytes() == first.target->bytes(),
           "{}: expected the same vocabularies as {}: the models of an ensemble must share them", folder,
           folders.front());
     check(loaded.config.reverse_source == first.config.reverse_source &&
               loaded.config.end_source == first.config.end_source,
           "{}: expected the same end_source and reverse_source as {}", folder, folders.front());
-    parts_.push_back(loaded.model.get());
   }
-  batches_ = models_.front().batches();
-  batches_.tokens = options.batch_tokens;
-  // A card's steps are recorded for each length of the source: few lengths are enough.
+  return models;
+}
+
+}  // namespace
+
+Translator::Translator(const std::vector<std::string>& folders, const TranslatorOptions& options)
+    : Translator(load_models(folders, device_named(options.device)), runtime_options(options)) {
+  // CUDA graphs are captured for each source length: few lengths are enough.
   const auto limited = [](const LoadedModel& loaded) { return loaded.model->max_source() > 0; };
-  if (!device_.on_host() && std::none_of(models_.begin(), models_.end(), limited)) batches_.multiple = 8;
+  if (!options_.device.on_host() && std::none_of(models_.begin(), models_.end(), limited)) {
+    options_.batches.multiple = 8;
+  }
+}
+
+Translator::Translator(std::vector<LoadedModel> models, const RuntimeOptions& options)
+    : models_(std::move(models)), options_(options) {
+  check(!models_.empty(), "translate: expected at least one model, got none");
+  for (const LoadedModel& loaded : models_) ensemble_.push_back(loaded.model.get());
+  options_.batches.end_source = model().config.end_source;
+  options_.batches.reverse_source = model().config.reverse_source;
+  options_.batches.shuffle = false;
 }
 
 std::vector<std::string> Translator::unknown(const std::string& line) const {
@@ -139,13 +161,13 @@ ParallelCorpus Translator::encode(std::span<const std::string> lines, std::vecto
 
 std::vector<Translation> Translator::translate(std::span<const std::string> lines, const SearchOptions& search_options,
                                                const std::function<void(int64_t)>& done) const {
-  const PrecisionScope precision(precision_);
+  const PrecisionScope precision(options_.precision);
   std::vector<Translation> translations;
   const ParallelCorpus corpus = encode(lines, translations);
   SearchOptions limited = search_options;
   if (most_target() > 0) limited.max_length = std::min(limited.max_length, most_target());
   limited.edits = turned(search_options.edits);
-  limited.weights_stay = true;
+  limited.weights_stay = options_.constant_weights;
   if (!search_options.begins.empty()) {
     check(search_options.begins.size() == lines.size(),
           "translate: expected a target prefix for each of {} lines, got {}", lines.size(),
@@ -160,7 +182,7 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
   const int64_t empty = static_cast<int64_t>(lines.size()) - corpus.size();
   std::vector<std::vector<Hypothesis>> found;
   if (corpus.size() > 0) {
-    found = search(parts_, corpus, batches_, limited, device_, [&](int64_t count) {
+    found = search(ensemble_, corpus, options_.batches, limited, options_.device, [&](int64_t count) {
       if (done) done(count + empty);
     });
   }
@@ -182,7 +204,7 @@ std::vector<Hypothesis> Translator::score(std::span<const std::string> sources, 
                                           const ScoreOptions& options, const std::function<void(int64_t)>& done) const {
   check(sources.size() == targets.size(), "score: expected as many targets as sources ({}), got {}", sources.size(),
         targets.size());
-  const PrecisionScope precision(precision_);
+  const PrecisionScope precision(options_.precision);
   ParallelCorpus corpus;
   for (size_t i = 0; i < sources.size(); ++i) {
     corpus.source.append(model().source->encode(sources[i]));
@@ -191,7 +213,7 @@ std::vector<Hypothesis> Translator::score(std::span<const std::string> sources, 
   }
   ScoreOptions read = options;
   read.edits = turned(options.edits);
-  return fovea::score(parts_, corpus, batches_, read, device_, done);
+  return fovea::score(ensemble_, corpus, options_.batches, read, options_.device, done);
 }
 
 AttentionRecord Translator::record(const std::string& line, const Hypothesis& hypothesis) const {

@@ -1,5 +1,5 @@
-// Text in, text out: one model folder, or several with one vocabulary, that translate lines and score
-// given translations.
+// Text in, text out: one model, or an ensemble with one vocabulary, translates lines and scores given translations.
+// The models are read from folders or are already in memory.
 #pragma once
 
 #include <functional>
@@ -23,6 +23,15 @@ struct TranslatorOptions {
   void describe(Fields& fields);
 };
 
+// How models in memory are run.
+struct RuntimeOptions {
+  Device device = Device::cpu();  // the device of the models' parameters
+  Precision precision = Precision::kF32;
+  BatchOptions batches;           // the batch sizes; the conventions of the source are the models'
+  int64_t max_source = 1000;      // as in TranslatorOptions
+  bool constant_weights = false;  // promises that the weights never change, so that CUDA graphs may be captured
+};
+
 struct Translation {
   struct Candidate {
     std::string text;
@@ -40,6 +49,8 @@ struct Translation {
 class Translator {
  public:
   Translator(const std::vector<std::string>& folders, const TranslatorOptions& options);
+  // The weights are read anew at each call: a model may be trained in between.
+  Translator(std::vector<LoadedModel> models, const RuntimeOptions& options);
 
   // One translation a line. `done` is told how many lines are finished. Begins, and a watcher's sentences, are of
   // lines; the weights of edits are in the order of the text.
@@ -68,12 +79,9 @@ class Translator {
   std::vector<WeightEdit> turned(std::vector<WeightEdit> edits) const;
   ParallelCorpus encode(std::span<const std::string> lines, std::vector<Translation>& about) const;
 
-  TranslatorOptions options_;
-  Device device_;
-  Precision precision_;
   std::vector<LoadedModel> models_;
-  std::vector<const EncoderDecoder*> parts_;
-  BatchOptions batches_;
+  std::vector<const EncoderDecoder*> ensemble_;  // the same models, as search() takes them
+  RuntimeOptions options_;
 };
 
 }  // namespace fovea

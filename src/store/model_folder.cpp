@@ -57,11 +57,12 @@ LoadedModel load_model(const std::string& folder, Device device) {
   loaded.source = load_side(folder, "source", loaded.config.source_words);
   loaded.target = load_side(folder, "target", loaded.config.target_words);
   const SafetensorsFile weights(weights_path(folder));
-  loaded.parameters = std::make_unique<Parameters>(device);
-  loaded.model = make_model(*loaded.parameters, loaded.config.model,
+  const auto parameters = std::make_shared<Parameters>(device);
+  loaded.model = make_model(*parameters, loaded.config.model,
                             {.source = loaded.config.source_words, .target = loaded.config.target_words});
-  loaded.parameters->allocate_unset();
-  read_tensors(weights, *loaded.parameters, loaded.parameters->values());
+  parameters->allocate_unset();
+  read_tensors(weights, *parameters, parameters->values());
+  loaded.parameters = parameters;
   return loaded;
 }
 

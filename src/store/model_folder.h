@@ -26,13 +26,14 @@ struct FolderConfig {
   void describe(Fields& fields);
 };
 
+// A model in memory, read from a folder or still being trained. Copies share the weights.
 struct LoadedModel {
   FolderConfig config;
   std::shared_ptr<const Vocabulary> source, target;
-  std::unique_ptr<Parameters> parameters;
-  std::unique_ptr<EncoderDecoder> model;
+  std::shared_ptr<const Parameters> parameters;  // `model` refers to them
+  std::shared_ptr<const EncoderDecoder> model;
 
-  BatchOptions batches() const;  // the conventions of its source, for decoding
+  BatchOptions batches() const;  // the default batch sizes, and the conventions of its source
 };
 
 // Error that names the file at fault.

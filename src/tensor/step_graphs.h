@@ -1,6 +1,6 @@
-// Steps that come again and again on a card, as graphs: a step is many small kernels, and the host is slower to queue
-// them than the card to run them. A step of a kind that comes for the first time is done at once; the second time it
-// is recorded, and from then on queued with one call.
+// CUDA graphs of repeated steps. A step launches many small kernels, and the host is slower to launch them than the GPU
+// to run them. The first step with a given key runs directly, the second is captured as a graph, and all later ones
+// launch that graph with a single call.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,35 @@
 
 namespace fovea {
 
-// Key: whatever decides what a step does. Made: what it makes, tensors for instance, which are where they were when it
-// was recorded.
+// Names histories of a computation: a history is a sequence of numbers, one for each event that decides which kernels
+// run next and at which addresses. Equal histories have the same id and different histories never do, so an id is an
+// exact key for StepGraphs. Extending a history costs one lookup, however long it is.
+class HistoryIds {
+ public:
+  static constexpr uint64_t kEmpty = 0;  // the id of the empty history
+
+  // The id of `history` followed by `event`.
+  uint64_t extend(uint64_t history, uint64_t event) {
+    if (ids_.size() >= kMaxSize) ids_.clear();  // equal histories then get new ids, but no id is given twice
+    const auto [place, fresh] = ids_.try_emplace({history, event}, last_ + 1);
+    if (fresh) ++last_;
+    return place->second;
+  }
+
+ private:
+  static constexpr size_t kMaxSize = size_t{1} << 16;
+  std::map<std::pair<uint64_t, uint64_t>, uint64_t> ids_;  // {id of a history, next event} -> id of the longer history
+  uint64_t last_ = kEmpty;
+};
+
+// Key: everything that decides which kernels a step launches and with which addresses. Made: the step's result, for
+// instance tensors, which stay at the addresses they had when the graph was captured.
 template <class Key, class Made> class StepGraphs {
  public:
   explicit StepGraphs(Device device) : device_(device), records_(cuda::Graph::available(device)) {}
 
-  // Does the work, or repeats what it did the last time the key came. While `generation` stays the same, work of one
-  // key has its tensors at the same addresses. Work that copies to the host is never recorded.
+  // Runs the work, or launches the graph that was captured for the key. The caller guarantees that, while `generation`
+  // stays the same, the work of one key uses the same addresses. Work that copies to the host is never captured.
   Made run(const Key& key, uint64_t generation, const std::function<Made()>& work) {
     if (!records_) return work();
     if (generation != generation_) entries_.clear();

@@ -135,9 +135,10 @@ LoadedModel loaded(const ModelConfig& config, const std::vector<std::string>& li
   model.config.model = config;
   model.config.source_words = model.config.target_words = model.source->size();
   model.config.reverse_source = reverse_source;
-  model.parameters = std::make_unique<Parameters>(Device::cpu());
-  model.model = make_model(*model.parameters, config, {model.source->size(), model.target->size()});
-  model.parameters->allocate(5);
+  const auto parameters = std::make_shared<Parameters>(Device::cpu());
+  model.model = make_model(*parameters, config, {model.source->size(), model.target->size()});
+  parameters->allocate(5);
+  model.parameters = parameters;
   return model;
 }
 

@@ -1,0 +1,100 @@
+// Translators of models in memory and of model folders.
+#include "decode/translator.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "decode/scenes.h"
+#include "temporary_folder.h"
+
+namespace fovea {
+namespace {
+
+const std::vector<std::string> kLines = {"abc", "", "dcba", "aabbccdd", "d"};
+
+// A random model over the characters a, b, c and d, in memory.
+struct InMemory {
+  explicit InMemory(const ModelConfig& config, bool reverse_source = false)
+      : vocabulary(train_vocabulary(std::vector<std::string>{"abcd"}, {.kind = "character"}).vocabulary),
+        small(config, vocabulary->size(), 3) {
+    loaded.config.source_words = loaded.config.target_words = vocabulary->size();
+    loaded.config.reverse_source = reverse_source;
+    loaded.config.model = config;
+    loaded.source = loaded.target = vocabulary;
+    loaded.parameters = {std::shared_ptr<void>(), &small.parameters};  // owned by `small`
+    loaded.model = {std::shared_ptr<void>(), small.model.get()};
+  }
+  void save(const std::string& folder) const {
+    save_model_description(folder, loaded.config, *vocabulary, *vocabulary);
+    save_weights(folder, small.parameters, small.parameters.values());
+  }
+  std::shared_ptr<const Vocabulary> vocabulary;
+  SmallModel small;
+  LoadedModel loaded;
+};
+
+std::vector<std::string> texts(const std::vector<Translation>& translations) {
+  std::vector<std::string> texts;
+  for (const Translation& t : translations) texts.push_back(t.text());
+  return texts;
+}
+
+std::vector<double> scores(const std::vector<Translation>& translations) {
+  std::vector<double> scores;
+  for (const Translation& t : translations) scores.push_back(t.candidates.front().hypothesis.score);
+  return scores;
+}
+
+TEST(Translator, AModelInMemoryTranslatesLikeItsFolder) {
+  const SearchOptions search{.beam = 2, .max_length = 12};
+  for (const auto& setup : setups()) {
+    const InMemory model(setup.config, setup.name == "luong");
+    const TemporaryFolder folder;
+    model.save(folder.path());
+    const Translator from_folder({folder.path()}, {.device = "cpu", .precision = "f32"});
+    const Translator in_memory({model.loaded}, RuntimeOptions{.batches = {.tokens = 2048}});
+    const std::vector<Translation> expected = from_folder.translate(kLines, search),
+                                   got = in_memory.translate(kLines, search);
+    EXPECT_EQ(texts(got), texts(expected)) << setup.name;
+    EXPECT_EQ(scores(got), scores(expected)) << setup.name;
+  }
+}
+
+// As in training: the translator is made once, and each call uses the weights of that moment.
+TEST(Translator, UsesTheWeightsOfTheMoment) {
+  for (const auto& setup : setups()) {
+    const InMemory model(setup.config);
+    const Translator translator({model.loaded}, RuntimeOptions{});
+    const SearchOptions search{.max_length = 12};
+    const std::vector<double> before = scores(translator.translate(kLines, search));
+    std::vector<float> values = to_host<float>(model.small.parameters.values());
+    for (float& x : values) x = -x;
+    copy(from_host(values, model.small.parameters.values().shape(), Device::cpu()), model.small.parameters.values());
+    model.small.parameters.values().contents_changed();
+    const std::vector<double> after = scores(translator.translate(kLines, search));
+    const TemporaryFolder folder;
+    model.save(folder.path());
+    const Translator saved({folder.path()}, {.device = "cpu", .precision = "f32"});
+    EXPECT_NE(after, before) << setup.name;
+    EXPECT_EQ(after, scores(saved.translate(kLines, search))) << setup.name;
+  }
+}
+
+TEST(Translator, TruncatesALineThatIsLongerThanTheModelReads) {
+  ModelConfig config = small_config("transformer");
+  config.positions = "learned";
+  config.longest = 8;
+  const InMemory model(config);
+  const Translator translator({model.loaded}, RuntimeOptions{});
+  const std::vector<std::string> lines = {std::string(30, 'a'), std::string(7, 'a')};
+  const std::vector<Translation> translations = translator.translate(lines, {.max_length = 100});
+  EXPECT_TRUE(translations[0].cut);
+  EXPECT_EQ(translations[0].source_tokens, 30);
+  EXPECT_FALSE(translations[1].cut);
+  EXPECT_EQ(translations[0].text(), translations[1].text());
+  EXPECT_LE(std::ssize(translations[0].candidates.front().hypothesis.log_probs), 8);
+}
+
+}  // namespace
+}  // namespace fovea
