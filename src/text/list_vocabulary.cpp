@@ -118,8 +118,8 @@ class ListVocabulary final : public Vocabulary {
   std::string decode_valid(std::span<const int32_t> ids, std::vector<Token>& tokens) const override {
     std::string text;
     for (const int32_t id : ids) {
-      const std::string unit = is_silent(id) ? "" : id == kUnknown ? std::string(kUnknownText) : piece(id);
-      if (unit_ == Unit::kWord && !is_silent(id) && !text.empty()) text += ' ';
+      const std::string unit = is_control_token(id) ? "" : id == kUnknown ? std::string(kUnknownText) : piece(id);
+      if (unit_ == Unit::kWord && !is_control_token(id) && !text.empty()) text += ' ';
       tokens.push_back({.id = id, .begin = text.size(), .end = text.size() + unit.size(), .text = unit});
       text += unit;
     }

@@ -17,7 +17,7 @@ class Fields;
 
 // What every vocabulary begins with.
 constexpr int32_t kPad = 0, kUnknown = 1, kBegin = 2, kEnd = 3;
-constexpr bool is_silent(int32_t id) { return id == kPad || id == kBegin || id == kEnd; }
+constexpr bool is_control_token(int32_t id) { return id == kPad || id == kBegin || id == kEnd; }
 
 // What an unknown piece is decoded to.
 constexpr std::string_view kUnknownText = "\u2047";

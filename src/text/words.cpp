@@ -28,8 +28,8 @@ void mark_words(std::string_view text, std::vector<Token>& tokens) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     Token& token = tokens[i];
     // An empty token (a lone space, the first bytes of a character) has begun the word that follows it.
-    const bool continues = i > 0 && tokens[i - 1].begin == token.begin && !is_silent(tokens[i - 1].id);
-    token.starts_word = i == 0 || is_silent(token.id) || (!continues && word_begins_at(text, token.begin));
+    const bool continues = i > 0 && tokens[i - 1].begin == token.begin && !is_control_token(tokens[i - 1].id);
+    token.starts_word = i == 0 || is_control_token(token.id) || (!continues && word_begins_at(text, token.begin));
   }
 }
 

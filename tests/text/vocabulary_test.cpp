@@ -114,7 +114,7 @@ TEST_P(EveryKind, DecodedTokensPointIntoTheResult) {
   for (size_t i = 0; i < ids.size(); ++i) {
     EXPECT_EQ(tokens[i].id, ids[i]);
     EXPECT_EQ(text.substr(tokens[i].begin, tokens[i].end - tokens[i].begin), tokens[i].text);
-    EXPECT_EQ(tokens[i].text.empty(), is_silent(ids[i]) || vocabulary->piece(ids[i]) == "\u2581") << i;
+    EXPECT_EQ(tokens[i].text.empty(), is_control_token(ids[i]) || vocabulary->piece(ids[i]) == "\u2581") << i;
   }
   EXPECT_TRUE(tokens[0].starts_word);
   EXPECT_TRUE(tokens[1].starts_word);
@@ -157,7 +157,7 @@ TEST_P(EveryKind, BeginsWithTheSpecialPieces) {
   EXPECT_EQ(vocabulary->piece(kBegin), "<s>");
   EXPECT_EQ(vocabulary->piece(kEnd), "</s>");
   // Text that looks like one is text.
-  for (const int32_t id : vocabulary->encode("<s> </s> <pad>")) EXPECT_FALSE(is_silent(id));
+  for (const int32_t id : vocabulary->encode("<s> </s> <pad>")) EXPECT_FALSE(is_control_token(id));
   EXPECT_EQ(vocabulary->decode(Ids{kBegin, kEnd, kPad}), "");
 }
 
