@@ -11,13 +11,13 @@
 
 namespace fovea {
 
-constexpr size_t kMostLineBytes = 1'000'000;
+constexpr size_t kMaxLineBytes = 1'000'000;
 
 // Reads line after line. A line ends at \n, and a \r before it is dropped, as is a byte order mark at the
 // beginning. "-" is standard input.
 class LineReader {
  public:
-  explicit LineReader(const std::string& path, size_t most_bytes = kMostLineBytes);
+  explicit LineReader(const std::string& path, size_t most_bytes = kMaxLineBytes);
   // False at the end. Error for invalid UTF-8, a NUL byte and a line that is too long.
   bool next(std::string& line);
   int64_t line_number() const { return line_number_; }  // of the line read last, from 1
@@ -35,7 +35,7 @@ class LineReader {
 };
 
 // All lines; Error when there are none, or only empty ones.
-std::vector<std::string> read_lines(const std::string& path, size_t most_bytes = kMostLineBytes);
+std::vector<std::string> read_lines(const std::string& path, size_t most_bytes = kMaxLineBytes);
 
 // Line i of one side belongs to line i of the other.
 struct ParallelLines {
@@ -43,8 +43,8 @@ struct ParallelLines {
 };
 
 ParallelLines read_parallel(const std::string& source_path, const std::string& target_path,
-                            size_t most_bytes = kMostLineBytes);
+                            size_t most_bytes = kMaxLineBytes);
 // Two columns with a tab between them.
-ParallelLines read_tsv(const std::string& path, size_t most_bytes = kMostLineBytes);
+ParallelLines read_tsv(const std::string& path, size_t most_bytes = kMaxLineBytes);
 
 }  // namespace fovea

@@ -205,7 +205,7 @@ class Lines final : public sentencepiece::SentenceIterator {
  private:
   // Has a character that no normalisation takes away, and not the trainer's own mark.
   static bool useful(std::string_view line) {
-    if (line.size() > kMostLineBytes || line.find("\u2585") != std::string_view::npos) return false;
+    if (line.size() > kMaxLineBytes || line.find("\u2585") != std::string_view::npos) return false;
     if (longest_word(line) > kMostWordCharacters) return false;
     for (const auto& [value, begin, end] : code_points(line)) {
       const bool stays = (value > 0x20 && value < 0x7F) || (value >= 0xC0 && value < 0x2000) ||
@@ -268,7 +268,7 @@ std::unique_ptr<Vocabulary> train_sentencepiece(std::span<const std::string> lin
       {"bos_id", std::to_string(kBegin)},
       {"eos_id", std::to_string(kEnd)},
       {"unk_surface", std::string(kUnknownText)},
-      {"max_sentence_length", std::to_string(kMostLineBytes)},
+      {"max_sentence_length", std::to_string(kMaxLineBytes)},
       {"num_threads", "16"},  // sums are cut by it: the same model on every machine
       {"minloglevel", "3"},
   };

@@ -57,7 +57,7 @@ TEST(Lines, TruncatedGzipSaysWhereItBroke) {
 
 TEST(Lines, LongLinesAreRefused) {
   const TemporaryFolder folder;
-  const std::string most(kMostLineBytes, 'x');
+  const std::string most(kMaxLineBytes, 'x');
   EXPECT_EQ(read_lines(folder.file("most", "a\n" + most + "\r\n")), (Lines{"a", most}));
   EXPECT_ERROR(read_lines(folder.file("more", "a\n" + most + "x\n")),
                folder.file("more") + ":2: expected a line of at most 1000000 bytes, got more");
