@@ -102,7 +102,7 @@ std::string FilterReport::text() const {
   };
   add(empty_source, "with an empty source");
   add(empty_target, "with an empty target");
-  add(long_word, fmt::format("with a word of more than {} characters", thousands(kMostWordCharacters)));
+  add(long_word, fmt::format("with a word of more than {} characters", thousands(kMaxWordCharacters)));
   add(long_source, "with a source that is too long");
   add(long_target, "with a target that is too long");
   add(ratio, "over the length ratio");
@@ -112,7 +112,7 @@ std::string FilterReport::text() const {
 
 bool has_long_word(std::string_view line, std::string_view vocabulary_kind) {
   const bool subwords = vocabulary_kind == "unigram" || vocabulary_kind == "bpe";
-  return subwords && line.size() > kMostWordCharacters && longest_word(line) > kMostWordCharacters;
+  return subwords && line.size() > kMaxWordCharacters && longest_word(line) > kMaxWordCharacters;
 }
 
 BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, const Vocabulary& target,

@@ -206,7 +206,7 @@ class Lines final : public sentencepiece::SentenceIterator {
   // Has a character that no normalisation takes away, and not the trainer's own mark.
   static bool useful(std::string_view line) {
     if (line.size() > kMaxLineBytes || line.find("\u2585") != std::string_view::npos) return false;
-    if (longest_word(line) > kMostWordCharacters) return false;
+    if (longest_word(line) > kMaxWordCharacters) return false;
     for (const auto& [value, begin, end] : code_points(line)) {
       const bool stays = (value > 0x20 && value < 0x7F) || (value >= 0xC0 && value < 0x2000) ||
                          (value >= 0x2100 && value < 0x2500) || (value > 0x3000 && value < 0xD800) ||

@@ -19,7 +19,7 @@ std::vector<int64_t> space_words(std::string_view text, std::span<const size_t> 
 // SentencePiece's BPE trainer aborts the process on a word of more than 65,535 characters. Normalisation turns one
 // character into 18 at most, so this many characters are always safe; longer words are data such as base64, not
 // language.
-constexpr int64_t kMostWordCharacters = 3'000;
+constexpr int64_t kMaxWordCharacters = 3'000;
 // The number of characters in the longest word, where spaces and tabs alone separate words, as SentencePiece sees them.
 int64_t longest_word(std::string_view text);
 
