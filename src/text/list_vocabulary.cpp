@@ -96,7 +96,7 @@ class ListVocabulary final : public Vocabulary {
       const std::string_view unit = text.substr(begin, end - begin);
       tokens.push_back({.id = id_of(unit), .begin = begin, .end = end, .text = std::string(unit)});
     });
-    mark_words(text, tokens);
+    mark_word_starts(text, tokens);
     return tokens;
   }
 
@@ -123,7 +123,7 @@ class ListVocabulary final : public Vocabulary {
       tokens.push_back({.id = id, .begin = text.size(), .end = text.size() + unit.size(), .text = unit});
       text += unit;
     }
-    mark_words(text, tokens);
+    mark_word_starts(text, tokens);
     return text;
   }
 

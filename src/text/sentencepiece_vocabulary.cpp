@@ -154,7 +154,7 @@ class SentencePieceVocabulary final : public Vocabulary {
                         .end = end,
                         .text = std::string(text.substr(begin, end - begin))});
     }
-    mark_words(text, tokens);
+    mark_word_starts(text, tokens);
     return tokens;
   }
 

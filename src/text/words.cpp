@@ -24,7 +24,7 @@ bool word_begins_at(std::string_view text, size_t at) {
 
 }  // namespace
 
-void mark_words(std::string_view text, std::vector<Token>& tokens) {
+void mark_word_starts(std::string_view text, std::vector<Token>& tokens) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     Token& token = tokens[i];
     // An empty token (a lone space, the first bytes of a character) has begun the word that follows it.
