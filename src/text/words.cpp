@@ -33,7 +33,7 @@ void mark_word_starts(std::string_view text, std::vector<Token>& tokens) {
   }
 }
 
-std::vector<int64_t> space_words(std::string_view text, std::span<const size_t> bytes) {
+std::vector<int64_t> word_indices(std::string_view text, std::span<const size_t> bytes) {
   std::vector<size_t> begins;  // of the words
   bool after_space = true;
   for (const auto& [value, begin, end] : code_points(text)) {

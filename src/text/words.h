@@ -14,7 +14,7 @@ namespace fovea {
 void mark_word_starts(std::string_view text, std::vector<Token>& tokens);
 
 // The word, by white space and from 0, that lies at each of these bytes: how alignments number words.
-std::vector<int64_t> space_words(std::string_view text, std::span<const size_t> bytes);
+std::vector<int64_t> word_indices(std::string_view text, std::span<const size_t> bytes);
 
 // SentencePiece's BPE trainer aborts the process on a word of more than 65,535 characters. Normalisation turns one
 // character into 18 at most, so this many characters are always safe; longer words are data such as base64, not
