@@ -74,7 +74,7 @@ class ListVocabulary final : public Vocabulary {
  public:
   explicit ListVocabulary(Unit unit) : unit_(unit) {}
 
-  // False when it is there already.
+  // Returns false for a duplicate.
   bool add(std::string entry) {
     const auto id = static_cast<int32_t>(size());
     if (!ids_.emplace(entry, id).second) return false;
