@@ -51,7 +51,7 @@ TEST(Lines, TruncatedGzipSaysWhereItBroke) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += std::to_string(i * 7919) + "\n";
   const std::string whole = gzip(text);
-  const std::string path = folder.file("cut.gz", whole.substr(0, whole.size() - 9));
+  const std::string path = folder.file("truncated.gz", whole.substr(0, whole.size() - 9));
   EXPECT_ERROR(read_lines(path), path + ": the gzip file is truncated (line ");
 }
 
