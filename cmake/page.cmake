@@ -5,24 +5,24 @@
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-set(web "${CMAKE_SOURCE_DIR}/web")
-set(FOVEA_PAGE_SOURCE "${CMAKE_BINARY_DIR}/page_files.cpp")
-set(page_depends "${CMAKE_SOURCE_DIR}/tools/embed_page.py")
+set(web "${PROJECT_SOURCE_DIR}/web")
+set(FOVEA_PAGE_SOURCE "${PROJECT_BINARY_DIR}/page_files.cpp")
+set(page_depends "${PROJECT_SOURCE_DIR}/tools/embed_page.py")
 set(page_folder "${web}/dist")
-find_program(NPM_PROGRAM npm)
+find_program(FOVEA_NPM npm)
 
 if(FOVEA_WEB STREQUAL "OFF")
   set(page_folder "")
-elseif(EXISTS "${web}/package.json" AND NPM_PROGRAM)
+elseif(EXISTS "${web}/package.json" AND FOVEA_NPM)
   file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS "${web}/src/*" "${web}/public/*" "${web}/*.html" "${web}/*.ts"
     "${web}/package.json" "${web}/package-lock.json")
   list(FILTER web_sources EXCLUDE REGEX "/(node_modules|dist)/")
-  set(page_stamp "${CMAKE_BINARY_DIR}/page.stamp")
+  set(page_stamp "${PROJECT_BINARY_DIR}/page.stamp")
   set(page_strict $<$<STREQUAL:${FOVEA_WEB},ON>:--strict>)
   add_custom_command(OUTPUT "${page_stamp}"
-    COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tools/build_page.py" "${web}" "${NPM_PROGRAM}" "${page_stamp}"
+    COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/build_page.py" "${web}" "${FOVEA_NPM}" "${page_stamp}"
       ${page_strict}
-    DEPENDS ${web_sources} "${CMAKE_SOURCE_DIR}/tools/build_page.py"
+    DEPENDS ${web_sources} "${PROJECT_SOURCE_DIR}/tools/build_page.py"
     COMMENT "Building the page" VERBATIM)
   list(APPEND page_depends "${page_stamp}")
 elseif(FOVEA_WEB STREQUAL "ON" AND NOT EXISTS "${web}/dist/index.html")
@@ -33,6 +33,6 @@ else()
 endif()
 
 add_custom_command(OUTPUT "${FOVEA_PAGE_SOURCE}"
-  COMMAND Python3::Interpreter "${CMAKE_SOURCE_DIR}/tools/embed_page.py" "${FOVEA_PAGE_SOURCE}" "${page_folder}"
+  COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tools/embed_page.py" "${FOVEA_PAGE_SOURCE}" "${page_folder}"
   DEPENDS ${page_depends}
   COMMENT "Embedding the page" VERBATIM)

@@ -1,4 +1,7 @@
 # One static library per folder of src/. A room names its sources and the rooms below it.
+#
+# How the rooms are compiled is said here for this project's own folders. A program that links a room gets only the
+# public headers (cmake/public_headers.cmake), the language standard and what must be linked.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -7,19 +10,17 @@ if(FOVEA_CUDA AND NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does n
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
 endif()
-set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ${PROJECT_IS_TOP_LEVEL})
 
-find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
-  set(CMAKE_CUDA_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+if(PROJECT_IS_TOP_LEVEL)  # a parent project decides for itself
+  find_program(FOVEA_CCACHE ccache)
+  if(FOVEA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${FOVEA_CCACHE}")
+    set(CMAKE_CUDA_COMPILER_LAUNCHER "${FOVEA_CCACHE}")
+  endif()
 endif()
 
-add_library(fovea_options INTERFACE)
-target_include_directories(fovea_options INTERFACE
-  "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>" "$<INSTALL_INTERFACE:include/fovea>")
-target_compile_features(fovea_options INTERFACE cxx_std_20)
 set(host_options
   -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   # g++ 12 sees an overlap in "text" + std::string that is not there (its bug 105651).
@@ -34,19 +35,35 @@ set(card_options
   --diag-suppress=177  # nvcc takes constants of a template that are used in other constants for unused
   -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers
   $<$<BOOL:${FOVEA_WERROR}>:-Werror=all-warnings>)
-# How we build, which is nobody else's business.
-target_compile_options(fovea_options INTERFACE
-  "$<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:${host_options}>;$<$<COMPILE_LANGUAGE:CUDA>:${card_options}>>")
-if(FOVEA_SANITIZE)
+add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${host_options}>" "$<$<COMPILE_LANGUAGE:CUDA>:${card_options}>")
+include_directories("${PROJECT_SOURCE_DIR}/src")
+
+add_library(fovea_options INTERFACE)
+add_library(fovea::options ALIAS fovea_options)
+set_target_properties(fovea_options PROPERTIES EXPORT_NAME options)
+target_include_directories(fovea_options INTERFACE
+  "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>" "$<INSTALL_INTERFACE:include>")
+target_compile_features(fovea_options INTERFACE cxx_std_20)
+if(FOVEA_SANITIZE)  # who links sanitized objects must be sanitized, too
   target_compile_options(fovea_options INTERFACE -fsanitize=${FOVEA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(fovea_options INTERFACE -fsanitize=${FOVEA_SANITIZE})
 endif()
 
-# fovea_room(NAME SOURCES file... USES target...)
+# fovea_room(NAME SOURCES file... USES target...): the library fovea::NAME
 function(fovea_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;USES" ${ARGN})
   add_library(fovea_${name} STATIC ${ROOM_SOURCES})
+  add_library(fovea::${name} ALIAS fovea_${name})
   target_link_libraries(fovea_${name} PUBLIC fovea_options ${ROOM_USES})
   set_target_properties(fovea_${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY FOVEA_ROOMS fovea_${name})
+endfunction()
+
+# All rooms as one library, fovea::fovea.
+function(fovea_whole_library)
+  get_property(rooms GLOBAL PROPERTY FOVEA_ROOMS)
+  add_library(fovea_all INTERFACE)
+  add_library(fovea::fovea ALIAS fovea_all)
+  target_link_libraries(fovea_all INTERFACE ${rooms})
+  set_target_properties(fovea_all PROPERTIES EXPORT_NAME fovea)
 endfunction()

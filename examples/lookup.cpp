@@ -1,9 +1,11 @@
-// Learns to look a value up by its key, with attention, and draws what it attends to while the loss falls.
+// Learns to look a value up by its key with attention, and draws the attention weights while the loss falls.
 //
 // A sentence is a list of key=value pairs in random order; the question is one of its keys. Nothing tells
 // the model that the question and the keys have to match: the two embeddings learn to agree, because only
 // the value at the right position explains the answer.
 #include <fmt/format.h>
+#include <fovea/nn/layers.h>
+#include <fovea/train/optimiser.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -11,9 +13,6 @@
 #include <cstdio>
 #include <numeric>
 #include <thread>
-
-#include "nn/layers.h"
-#include "train/optimiser.h"
 
 using namespace fovea;
 

@@ -1,4 +1,4 @@
-// What several tests need.
+// Helpers that several tests share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-// The statement throws an Error whose sentence contains the text.
+// Expects the statement to throw an Error whose message contains the text.
 #define EXPECT_ERROR(statement, text)                                        \
   do {                                                                       \
     std::string fovea_message = "no error";                                  \

@@ -1,4 +1,4 @@
-// A folder that a test may fill; it goes with the test.
+// A folder for a test, removed with its files when the test ends.
 #pragma once
 
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp
@@ -21,7 +21,7 @@ class TemporaryFolder {
 
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
-  // Makes the file and returns its path.
+  // Writes a file and returns its path.
   std::string file(std::string_view name, std::string_view bytes) const {
     std::ofstream(file(name), std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return file(name);

@@ -1,13 +1,13 @@
-// Translates its arguments and says what each word of the translation looked at most: Fovea inside another program.
-// A Translator is loaded once; any number of threads may use it at the same time. What goes wrong (no such model, text
-// that is no UTF-8) is an exception whose message is for people.
+// Translates its arguments and prints the source token with the largest attention weight for each token of the
+// translation. A Translator is loaded once; any number of threads may use it at the same time. Errors (a missing model,
+// text that is not UTF-8) are exceptions with a message for the user.
+#include <fovea/decode/translator.h>
+#include <fovea/store/shipped.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <exception>
-
-#include "decode/translator.h"
-#include "store/shipped.h"
 
 namespace {
 
@@ -21,7 +21,7 @@ std::vector<float> mean_of(const fovea::RecordedAttention& a) {
   return mean;
 }
 
-void print_looks(const fovea::AttentionRecord& record) {
+void print_attention(const fovea::AttentionRecord& record) {
   for (const fovea::RecordedAttention& a : record.attentions) {
     if (a.kind != "cross") continue;
     const std::vector<float> mean = mean_of(a);
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     for (size_t i = 0; i < lines.size(); ++i) {
       std::printf("%s\n", found[i].text().c_str());
       if (found[i].source_tokens == 0) continue;  // an empty line
-      print_looks(translator.record(lines[i], found[i].candidates.front().hypothesis));
+      print_attention(translator.record(lines[i], found[i].candidates.front().hypothesis));
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "embed: %s\n", error.what());

@@ -1,4 +1,4 @@
-// Base64 (RFC 4648, section 4): bytes as text, with padding.
+// Base64 (RFC 4648, section 4), with padding.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace fovea {
 
 std::string to_base64(std::string_view bytes);
-// Nothing for text that is not base64.
+// Returns nothing for text that is not valid base64.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace fovea

@@ -1,5 +1,5 @@
-// Errors a user or a file caused are exceptions with a sentence; errors of ours are assertions.
-// The sentence reads `op: expected ..., got ...`.
+// Errors caused by users or by files are exceptions; programming errors of our own are assertions.
+// A message reads `op: expected ..., got ...`.
 #pragma once
 
 #include <fmt/core.h>
@@ -14,7 +14,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Something smaller may still fit.
+// A caller may catch it and retry with a smaller batch.
 class OutOfMemory : public Error {
  public:
   using Error::Error;

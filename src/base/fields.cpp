@@ -14,7 +14,7 @@ namespace fovea {
 
 namespace {
 
-// Edits (insert, delete, replace, swap two neighbours) from one word to the other.
+// The Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbours.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> two_before, before(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -35,7 +35,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 std::string_view last_part(std::string_view key) { return key.substr(key.rfind('.') + 1); }
 std::string_view section_of(std::string_view key) { return key.substr(0, key.rfind('.') + 1); }
 
-// Whether one begins with the other, as warmup_steps with warmup.
+// Whether one name is a prefix of the other, as warmup is of warmup_steps.
 bool extends(std::string_view a, std::string_view b) {
   constexpr size_t kLeast = 3;
   return std::min(a.size(), b.size()) >= kLeast && (a.starts_with(b) || b.starts_with(a));
@@ -74,14 +74,14 @@ std::string written(const Field::Value& value) {
 
 }  // namespace
 
-std::string nearest_spelling(std::string_view word, const std::vector<std::string>& words) {
-  constexpr size_t kLongest = 64;  // a longer word is no misspelling, and the distance takes time
+std::string nearest_spelling(std::string_view text, const std::vector<std::string>& candidates) {
+  constexpr size_t kLongest = 64;  // a longer text is not a misspelling, and the distance takes quadratic time
   std::string best;
-  if (word.size() > kLongest) return best;
-  const size_t most_edits = word.size() <= 3 ? 1 : std::max<size_t>(2, word.size() / 3);
-  size_t least = most_edits + 1;
-  for (const std::string& candidate : words) {
-    const size_t distance = edit_distance(word, candidate);
+  if (text.size() > kLongest) return best;
+  const size_t max_edits = text.size() <= 3 ? 1 : std::max<size_t>(2, text.size() / 3);
+  size_t least = max_edits + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = edit_distance(text, candidate);
     if (distance < least) least = distance, best = candidate;
   }
   return best;
@@ -148,49 +148,49 @@ std::string Field::text() const { return written(value()); }
 void Field::refuse(std::string_view got) const { fail("{}: expected {}, got {}", key_, type(), got); }
 
 void Field::set(const Value& value) {
-  Value kept = value;
+  Value converted = value;
   if (std::holds_alternative<double*>(target_) && std::holds_alternative<int64_t>(value)) {
-    kept = static_cast<double>(std::get<int64_t>(value));
+    converted = static_cast<double>(std::get<int64_t>(value));
   }
   if (std::holds_alternative<std::vector<std::string>*>(target_) && std::holds_alternative<std::string>(value)) {
-    kept = std::vector<std::string>{std::get<std::string>(value)};
+    converted = std::vector<std::string>{std::get<std::string>(value)};
   }
-  if (kept.index() != target_.index()) refuse(written(value));
+  if (converted.index() != target_.index()) refuse(written(value));
   double number = 0.0;
-  if (const auto* whole = std::get_if<int64_t>(&kept)) number = static_cast<double>(*whole);
-  if (const auto* real = std::get_if<double>(&kept)) number = *real;
+  if (const auto* whole = std::get_if<int64_t>(&converted)) number = static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&converted)) number = *real;
   if (std::isnan(number) || number < low_ || number > high_ || (high_excluded_ && number == high_)) {
     refuse(written(value));
   }
-  if (const auto* text = std::get_if<std::string>(&kept); text != nullptr && !choices_.empty()) {
+  if (const auto* text = std::get_if<std::string>(&converted); text != nullptr && !choices_.empty()) {
     if (std::find(choices_.begin(), choices_.end(), *text) == choices_.end()) {
       const std::string near = nearest_spelling(*text, choices_);
       refuse(quoted(*text) + (near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
     }
   }
-  std::visit([&](auto* member) { *member = std::get<std::remove_pointer_t<decltype(member)>>(kept); }, target_);
+  std::visit([&](auto* member) { *member = std::get<std::remove_pointer_t<decltype(member)>>(converted); }, target_);
 }
 
-void Field::set_text(std::string_view word) {
+void Field::set_text(std::string_view argument) {
   const auto number = [&](auto parsed) {
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), parsed);
-    if (error != std::errc() || end != word.data() + word.size()) refuse(quoted(word));
+    const auto [end, error] = std::from_chars(argument.data(), argument.data() + argument.size(), parsed);
+    if (error != std::errc() || end != argument.data() + argument.size()) refuse(quoted(argument));
     set(parsed);
   };
   if (std::holds_alternative<bool*>(target_)) {
-    if (word != "true" && word != "false") refuse(quoted(word));
-    set(word == "true");
+    if (argument != "true" && argument != "false") refuse(quoted(argument));
+    set(argument == "true");
   } else if (std::holds_alternative<int64_t*>(target_)) {
     number(int64_t{0});
   } else if (std::holds_alternative<double*>(target_)) {
     number(0.0);
   } else if (std::holds_alternative<std::string*>(target_)) {
-    set(std::string(word));
+    set(std::string(argument));
   } else {
     std::vector<std::string> items;
-    for (size_t begin = 0; !word.empty() && begin <= word.size();) {
-      const size_t end = std::min(word.find(',', begin), word.size());
-      items.emplace_back(word.substr(begin, end - begin));
+    for (size_t begin = 0; !argument.empty() && begin <= argument.size();) {
+      const size_t end = std::min(argument.find(',', begin), argument.size());
+      items.emplace_back(argument.substr(begin, end - begin));
       begin = end + 1;
     }
     set(items);
@@ -220,7 +220,7 @@ std::string Fields::nearest_key(std::string_view key) const {
   std::string name(last_part(key));
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });
-  // The first field that fits, if possible of the same section.
+  // The first matching field, preferably one of the same section.
   const auto first = [&](const auto& fits, bool anywhere) -> std::string {
     const Field* found = nullptr;
     for (const Field& field : list_) {

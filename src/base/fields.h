@@ -1,5 +1,5 @@
-// Settings declared once. A struct of settings says in `describe` what each member is called, means and
-// may be; reading a recipe, --set, printing defaults, the documentation and config.json all walk that.
+// Settings that are declared once. A struct of settings declares the name, help and valid values of each member in
+// `describe`; recipes, --set, the printed defaults, the documentation and config.json are all derived from it.
 //
 //   struct Window {
 //     int64_t width = 5;
@@ -24,30 +24,30 @@ class Field {
   using Value = std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
 
   Field(std::string key, Target target, std::string help);
-  Field& choices(std::vector<std::string> valid);  // the only values a text may have
+  Field& choices(std::vector<std::string> valid);  // the only valid values of a string
   Field& at_least(double low);
   Field& at_most(double high);
   Field& below(double high);
-  // Where `met` is false, the setting has no effect, and `what` says which other settings it needs.
+  // If `met` is false, the setting has no effect; `what` names the settings that it requires.
   Field& needs(bool met, const std::string& what);
   Field& has_no_effect(std::string because);
-  Field& always_matters();  // takes back either
-  // What other toolkits call it: for suggestions, never read as the setting itself.
+  Field& always_matters();  // undoes needs() and has_no_effect()
+  // Names that other toolkits use for this setting. They are suggested in errors but are not accepted as keys.
   Field& also_called(std::vector<std::string> names);
 
   const std::string& key() const { return key_; }
   const std::string& help() const { return help_; }
-  std::string_view name() const;                                 // the key's last part
-  const std::string& why_unused() const { return why_unused_; }  // why it has no effect; empty if it has one
+  std::string_view name() const;                                 // the last component of the key
+  const std::string& why_unused() const { return why_unused_; }  // why the setting has no effect; empty if it has one
   const std::vector<std::string>& other_names() const { return other_names_; }
   std::string type() const;  // "an integer", "one of dot, general", ...
   Value value() const;
-  std::string text() const;  // the value as a recipe would write it
-  // Error unless the value has the type, is one of the choices and is within the limits. An integer is
-  // accepted as a number, and one string as a list of one.
+  std::string text() const;  // the value in TOML
+  // Throws an Error unless the value has the right type, is one of the choices and is within the limits. An integer is
+  // accepted as a number, and a string as a list of one string.
   void set(const Value& value);
-  // From a word on the command line.
-  void set_text(std::string_view word);
+  // Parses the value of a command-line argument.
+  void set_text(std::string_view argument);
 
  private:
   [[noreturn]] void refuse(std::string_view got) const;
@@ -65,13 +65,13 @@ class Fields {
   template <class T> Field& add(std::string_view name, T& member, std::string help) {
     return add(name, Field::Target(&member), std::move(help));
   }
-  // The settings added between two points, which may all need something.
+  // A range of settings that may all require the same thing.
   struct Section {
     Fields& fields;
     size_t begin, end;
     void needs(bool met, const std::string& what) const;
   };
-  // The settings of a part, under "name.".
+  // Adds the settings of a nested struct, with the prefix "name.".
   template <class Part> Section section(std::string_view name, Part& part) {
     const std::string before = prefix_;
     const size_t begin = list_.size();
@@ -80,13 +80,13 @@ class Fields {
     prefix_ = before;
     return {*this, begin, list_.size()};
   }
-  // The full key of a setting of the section that is being described.
+  // The full key of a setting in the section that is being described.
   std::string key(std::string_view name) const { return prefix_ + std::string(name); }
 
   const std::deque<Field>& list() const { return list_; }
-  // Error when there is no such key, with the most likely one or all that there are.
+  // Throws an Error for an unknown key; its message suggests the most likely key or lists all keys.
   Field& find(std::string_view key);
-  // The key that was most likely meant, by its other names and by spelling; empty when none is near.
+  // The key that was most likely meant, judged by aliases and edit distance; empty if none is close.
   std::string nearest_key(std::string_view key) const;
 
  private:
@@ -100,11 +100,11 @@ template <class Settings> Fields fields_of(Settings& settings) {
   return fields;
 }
 
-// What to tell users about settings that have no effect beside the others: those that are not at their defaults, and
-// those in `named` whatever their value. Each is the key and a sentence about it.
+// A setting that has no effect given the values of the others, with a sentence for the user.
 struct UnusedSetting {
   std::string key, message;
 };
+// Finds settings without effect that differ from their defaults or are listed in `named`.
 std::vector<UnusedSetting> unused_settings(const Fields& fields, const Fields& defaults,
                                            const std::vector<std::string>& named);
 template <class Settings>
@@ -113,7 +113,7 @@ std::vector<UnusedSetting> unused_settings(Settings settings, const std::vector<
   return unused_settings(fields_of(settings), fields_of(defaults), named);
 }
 
-// The word of `words` that is spelt most like `word`; empty when none is near.
-std::string nearest_spelling(std::string_view word, const std::vector<std::string>& words);
+// The candidate with the smallest edit distance to `text`; empty if none is close.
+std::string nearest_spelling(std::string_view text, const std::vector<std::string>& candidates);
 
 }  // namespace fovea

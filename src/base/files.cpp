@@ -23,16 +23,17 @@ constexpr unsigned char kGzipMagic[] = {0x1F, 0x8B};
 
 std::string reason(int code) { return std::generic_category().message(code); }
 
-// read(2), again after a signal.
-ssize_t read_some(int descriptor, char* bytes, size_t most) {
+// read(2), repeated if a signal interrupts it.
+ssize_t read_some(int descriptor, char* bytes, size_t max_bytes) {
   ssize_t got;
   do {
-    got = ::read(descriptor, bytes, most);
+    got = ::read(descriptor, bytes, max_bytes);
   } while (got < 0 && errno == EINTR);
   return got;
 }
 
-// The name of a new file must survive a power cut too. Some file systems cannot sync a folder, and need not.
+// Syncs the folder, so that the name of a new file survives a power failure. Errors are ignored: some file systems
+// cannot sync folders and do not need to.
 void sync_folder(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -47,9 +48,9 @@ struct InputFile::State {
   std::string name;
   int descriptor = -1;
   std::vector<char> block = std::vector<char>(kBlock);
-  size_t begin = 0, end = 0;  // what of the block is not used yet
+  size_t begin = 0, end = 0;  // the unread bytes of the block
   bool gzip = false;
-  bool between = false;  // gzip: a member ended; the file may end here or another may follow
+  bool between = false;  // a gzip member has ended; the file ends here or another member follows
   z_stream inflater{};
 
   State() = default;
@@ -60,7 +61,7 @@ struct InputFile::State {
     if (descriptor > STDIN_FILENO) ::close(descriptor);
   }
 
-  // Puts more bytes behind those that are there; false at the end of the file.
+  // Appends bytes to the block; false at the end of the file.
   bool fill() {
     if (begin == end) begin = end = 0;
     const ssize_t got = read_some(descriptor, block.data() + end, block.size() - end);
@@ -69,7 +70,7 @@ struct InputFile::State {
     return got > 0;
   }
 
-  // Looks no further than it must, so that a short line from a terminal is not held back.
+  // Reads as few bytes as possible, so that a short line typed in a terminal is not held back.
   void detect_gzip() {
     while (end < std::size(kGzipMagic) && std::memcmp(block.data(), kGzipMagic, end) == 0) {
       if (!fill()) break;
@@ -79,17 +80,17 @@ struct InputFile::State {
     gzip = true;
   }
 
-  size_t read_plain(char* bytes, size_t most) {
+  size_t read_plain(char* bytes, size_t max_bytes) {
     if (begin == end && !fill()) return 0;
-    const size_t count = std::min(most, end - begin);
+    const size_t count = std::min(max_bytes, end - begin);
     std::memcpy(bytes, block.data() + begin, count);
     begin += count;
     return count;
   }
 
-  size_t read_gzip(char* bytes, size_t most) {
+  size_t read_gzip(char* bytes, size_t max_bytes) {
     inflater.next_out = reinterpret_cast<Bytef*>(bytes);
-    inflater.avail_out = static_cast<uInt>(std::min(most, kBlock));
+    inflater.avail_out = static_cast<uInt>(std::min(max_bytes, kBlock));
     const uInt room = inflater.avail_out;
     while (inflater.avail_out == room) {
       if (begin == end && !fill()) {
@@ -127,8 +128,8 @@ InputFile& InputFile::operator=(InputFile&&) noexcept = default;
 
 const std::string& InputFile::name() const { return state_->name; }
 
-size_t InputFile::read(char* bytes, size_t most) {
-  return state_->gzip ? state_->read_gzip(bytes, most) : state_->read_plain(bytes, most);
+size_t InputFile::read(char* bytes, size_t max_bytes) {
+  return state_->gzip ? state_->read_gzip(bytes, max_bytes) : state_->read_plain(bytes, max_bytes);
 }
 
 std::string read_file(const std::string& path) {

@@ -1,5 +1,5 @@
-// Files as bytes: reading with gzip seen through, and writing that leaves either the whole new file or
-// the old one. Errors name the file.
+// Reads files, decompressing gzip transparently, and writes files atomically: after a failure the old file is
+// unchanged. Errors name the file.
 #pragma once
 
 #include <memory>
@@ -8,18 +8,18 @@
 
 namespace fovea {
 
-// Reads a file from its beginning; gzip is recognised by its first two bytes. "-" is standard input.
+// Reads a file sequentially. Gzip is recognised by its first two bytes. "-" is standard input.
 class InputFile {
  public:
-  explicit InputFile(const std::string& path);  // Error when it is missing, unreadable or a directory
+  explicit InputFile(const std::string& path);  // throws an Error if it is missing, unreadable or a directory
   ~InputFile();
   InputFile(InputFile&&) noexcept;
   InputFile& operator=(InputFile&&) noexcept;
 
   const std::string& name() const;
-  // At most `most` bytes, as soon as there are some; 0 at the end. Error when the gzip data is cut off
-  // or damaged.
-  size_t read(char* bytes, size_t most);
+  // Reads at most `max_bytes` and returns as soon as some are available; 0 at the end of the file. Throws an Error if
+  // the gzip data is truncated or damaged.
+  size_t read(char* bytes, size_t max_bytes);
 
  private:
   struct State;
@@ -28,9 +28,8 @@ class InputFile {
 
 std::string read_file(const std::string& path);
 
-// A file under construction: written beside its place under another name, synced and renamed by
-// commit(). Without commit, or when anything fails (a full disk), the old file stays as it was.
-// A path to a device such as /dev/stdout is written directly.
+// Writes a file under a temporary name in the same folder; commit() syncs and renames it. Without commit(), or if
+// anything fails (a full disk), the old file is unchanged. Devices such as /dev/stdout are written directly.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);

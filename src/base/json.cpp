@@ -9,7 +9,7 @@ namespace fovea {
 
 namespace {
 
-// "line 3, column 14" of a byte, both counted from 1.
+// The position of a byte, such as "line 3, column 14", both counted from 1.
 std::string position(std::string_view text, size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
   const size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
@@ -20,7 +20,7 @@ std::string position(std::string_view text, size_t byte) {
 // Counts brackets and members before any value is built. The scan and the parser agree on where strings end up to the
 // first syntax error, and the parser stops there, so no parsed value exceeds the limits.
 void check_limits(std::string_view text, std::string_view what, const JsonLimits& limits) {
-  std::vector<int64_t> colons;  // of every open bracket
+  std::vector<int64_t> colons;  // for every open bracket, the colons directly inside it
   int64_t commas = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -82,9 +82,9 @@ std::string brief_value(const Json& value) {
   return value.dump();
 }
 
-std::string brief(std::string_view text, size_t most_bytes) {
-  if (text.size() <= most_bytes) return std::string(text);
-  size_t end = most_bytes;
+std::string brief(std::string_view text, size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  size_t end = max_bytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
   return std::string(text.substr(0, end)) + "...";
 }

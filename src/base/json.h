@@ -1,5 +1,5 @@
-// Reads JSON that other people wrote: every parser in the project goes through parse_json, so that no document can
-// exhaust the stack or the processor.
+// Reads untrusted JSON. All JSON in the project is parsed by parse_json, whose limits prevent a document from
+// exhausting the stack, the memory or the processor.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace fovea {
 
-using Json = nlohmann::ordered_json;  // members keep the order of the document
+using Json = nlohmann::ordered_json;  // members are in the order of the document
 
 struct JsonLimits {
   // Copying and writing a value recurse once per level.
   int64_t depth = 64;
-  // Json looks members up one by one, so parsing an object takes time quadratic in its members.
+  // Json searches members linearly, so parsing an object takes time quadratic in the number of members.
   int64_t members = 10'000;
-  // A value takes 16 bytes, of which the shortest text is two.
+  // A value takes 16 bytes in memory and at least two bytes of text.
   int64_t values = 30'000'000;
 };
 
@@ -24,9 +24,9 @@ struct JsonLimits {
 // numbers outside the range of a double, and for documents beyond the limits.
 Json parse_json(std::string_view text, std::string_view what, const JsonLimits& limits = {});
 
-// A value for an error message, at most some 80 bytes long: scalars as JSON, lists and objects by their size.
+// Describes a value in an error message in about 80 bytes: scalars as JSON, lists and objects by their size.
 std::string brief_value(const Json& value);
-// The first bytes of a text without splitting a UTF-8 character, followed by "..." if any were left out.
-std::string brief(std::string_view text, size_t most_bytes = 80);
+// Truncates a text without splitting a UTF-8 character; "..." marks the truncation.
+std::string brief(std::string_view text, size_t max_bytes = 80);
 
 }  // namespace fovea

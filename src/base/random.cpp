@@ -16,7 +16,7 @@ double Random::normal() {
 }
 
 uint64_t Random::below(uint64_t bound) {
-  // Draws above the largest multiple of bound are thrown away, so that every value is equally likely.
+  // Rejects draws above the largest multiple of bound, so that all values are equally likely.
   const uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
   uint64_t draw;
   do {

@@ -1,6 +1,6 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as
-// 1, 2, 3"). A number depends only on (seed, stream, index), never on who drew before it, so every
-// device and every number of threads draws the same ones.
+// 1, 2, 3"). A number depends only on (seed, stream, index), not on earlier draws, so all devices and any number of
+// threads draw the same numbers.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct RandomBits {
   uint32_t word[4];
 };
 
-// One block of four words. `counter` is {index low, index high, stream low, stream high}.
+// One block of four 32-bit words. The counter is {index low, index high, stream low, stream high}.
 FOVEA_HOST_DEVICE constexpr RandomBits philox(uint64_t seed, uint64_t stream, uint64_t index) {
   constexpr uint32_t kMultiply0 = 0xD2511F53, kMultiply1 = 0xCD9E8D57;
   constexpr uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
@@ -39,17 +39,17 @@ FOVEA_HOST_DEVICE constexpr RandomBits philox(uint64_t seed, uint64_t stream, ui
   return {{c0, c1, c2, c3}};
 }
 
-// The word of element `index` in a stream: elements share a block by fours.
+// The 32-bit word of element `index` in a stream. Four consecutive elements share a block.
 FOVEA_HOST_DEVICE constexpr uint32_t random_word(uint64_t seed, uint64_t stream, uint64_t index) {
   return philox(seed, stream, index / 4).word[index % 4];
 }
 
-// A word is kept with probability 1 - rate when it is at least this threshold.
+// Dropout at `rate` retains the elements whose random word is at least this threshold.
 FOVEA_HOST_DEVICE constexpr uint32_t drop_threshold(float rate) {
   return static_cast<uint32_t>(static_cast<double>(rate) * 4294967296.0);
 }
 
-// A sequential reader of one stream, for initialisers, shuffles and sampling on the host.
+// Draws the numbers of one stream in sequence: for initialisers, shuffles and sampling on the host.
 class Random {
  public:
   explicit Random(uint64_t seed, uint64_t stream = 0) : seed_(seed), stream_(stream) {}

@@ -13,12 +13,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kInterruptedStatus = 128 + SIGINT;
-constexpr auto kSamePress = std::chrono::milliseconds(300);  // a signal that is sent twice counts once
+constexpr auto kRepeated = std::chrono::milliseconds(300);  // a signal that is sent twice counts once
 
-thread_local int depth = 0;  // of SignalsBlocked on this thread, and 1 for block_signals
+thread_local int depth = 0;  // the number of SignalsBlocked scopes on this thread; 1 after block_signals()
 
-// All but those that a thread brings upon itself: faults, and writing to a closed pipe.
-const sigset_t& sent_from_outside() {
+// All signals but the synchronous ones: faults and SIGPIPE.
+const sigset_t& asynchronous_signals() {
   static const sigset_t set = [] {
     sigset_t all;
     sigfillset(&all);
@@ -36,7 +36,7 @@ bool is_ignored(int signal) {
 }  // namespace
 
 SignalsBlocked::SignalsBlocked() : outermost_(depth++ == 0), before_{} {
-  if (outermost_) pthread_sigmask(SIG_BLOCK, &sent_from_outside(), &before_);
+  if (outermost_) pthread_sigmask(SIG_BLOCK, &asynchronous_signals(), &before_);
 }
 
 SignalsBlocked::~SignalsBlocked() {
@@ -47,7 +47,7 @@ SignalsBlocked::~SignalsBlocked() {
 void block_signals() {
   if (depth > 0) return;
   depth = 1;
-  pthread_sigmask(SIG_BLOCK, &sent_from_outside(), nullptr);
+  pthread_sigmask(SIG_BLOCK, &asynchronous_signals(), nullptr);
 }
 
 Signals::Signals(std::function<void()> interrupt, std::function<void()> hangup)
@@ -70,7 +70,7 @@ Signals::~Signals() {
 }
 
 void Signals::receive() const {
-  // This thread alone takes every other signal as the program would without us: Ctrl-Z stops it, Ctrl-\ ends it.
+  // All other signals keep their default action on this thread: Ctrl-Z stops the program, Ctrl-\ ends it.
   pthread_sigmask(SIG_SETMASK, &awaited_, nullptr);
   std::optional<Clock::time_point> interrupted;
   while (true) {
@@ -82,7 +82,7 @@ void Signals::receive() const {
     } else if (!interrupted) {
       interrupted = Clock::now();
       interrupt_();
-    } else if (Clock::now() - *interrupted > kSamePress) {
+    } else if (Clock::now() - *interrupted > kRepeated) {
       _exit(kInterruptedStatus);
     }
   }

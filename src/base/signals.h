@@ -1,11 +1,11 @@
-// Signals and threads that compute.
+// Signal handling that is safe beside oneDNN.
 //
-// oneDNN's generated f32 products use the stack pointer to address their workspace on the heap. A signal handler that
-// ran on such a thread would write its frame over live memory. Therefore no handler may run there: the threads of our
-// pool (base/threads.h) block signals for good, the caller's thread blocks them while it is inside such code, and
-// programs receive signals on a thread that does nothing else.
+// oneDNN's generated f32 GEMMs use the stack pointer to address their workspace on the heap. A signal handler on such a
+// thread would write its frame over live data. Therefore no handler may run there: the threads of our pool
+// (base/threads.h) block signals permanently, the caller's thread blocks them inside such code, and programs receive
+// signals on a dedicated thread.
 //
-// Signals that a thread brings upon itself (SIGSEGV and its kin, SIGPIPE) are never blocked.
+// Synchronous signals (SIGSEGV and other faults, SIGPIPE) are never blocked.
 #pragma once
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigset_t
@@ -16,8 +16,8 @@
 
 namespace fovea {
 
-// Blocks signals on the calling thread while it lives; they arrive afterwards. Only the outermost one on a thread
-// costs two system calls.
+// Blocks signals on the calling thread during its lifetime; they are delivered afterwards. Only the outermost scope of
+// a thread makes system calls.
 class SignalsBlocked {
  public:
   SignalsBlocked();
@@ -33,15 +33,15 @@ class SignalsBlocked {
 // Blocks signals on the calling thread from now on.
 void block_signals();
 
-// Receives SIGINT, SIGTERM and SIGHUP on a thread of its own while it lives, and blocks signals on the calling thread
-// and on the threads it starts. Create it before other threads.
+// Receives SIGINT, SIGTERM and SIGHUP on a dedicated thread during its lifetime, and blocks signals on the calling
+// thread and on the threads that it starts. It must be created before other threads.
 //
-// The first SIGINT or SIGTERM calls `interrupt`. The second one ends the program at once, with status 130,
-// unless it follows within 0.3 seconds: timeout(1) and some shells send a signal twice. SIGHUP calls
-// `hangup` every time. Without `hangup` it is one more kind of interrupt, unless the program was started to ignore it
-// (nohup). A write to a closed pipe fails with EPIPE and ends nothing.
+// The first SIGINT or SIGTERM calls `interrupt`. The second one exits the program immediately with status 130, unless
+// it arrives within 0.3 seconds: timeout(1) and some shells send a signal twice. SIGHUP calls `hangup` every time.
+// Without `hangup`, SIGHUP is handled like SIGINT, unless the program was started with SIGHUP ignored (nohup). A write
+// to a closed pipe fails with EPIPE and does not end the program.
 //
-// The callbacks are ordinary functions on an ordinary thread: they may lock, allocate and print.
+// The callbacks run on an ordinary thread: they may lock, allocate and print.
 class Signals {
  public:
   explicit Signals(std::function<void()> interrupt, std::function<void()> hangup = {});

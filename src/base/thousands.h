@@ -1,4 +1,4 @@
-// Large numbers as people read them.
+// Formats large numbers for people.
 #pragma once
 
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 
 namespace fovea {
 
-// "12,345"; for numbers of at least 0.
+// "12,345". The number must not be negative.
 inline std::string thousands(int64_t number) {
   if (number < 1000) return fmt::format("{}", number);
   return fmt::format("{},{:03}", thousands(number / 1000), number % 1000);

@@ -1,10 +1,10 @@
-// How many threads are worth using while other programs want the same cores. A parallel region ends when its last
-// thread does, and on a busy machine one of them often waits for a core for milliseconds: then two threads can take
-// longer than one. Results do not depend on the number of threads, so it may change at any time.
+// Decides how many threads to use while other programs compete for the cores. A parallel region ends when its last
+// thread ends, and on a busy machine a thread often waits milliseconds for a core, so that two threads can take longer
+// than one. Results do not depend on the number of threads, so the number may change at any time.
 //
-// The caller's own share of a region tells what the region would have cost with half the threads: twice that share, and
-// no more. So once the caller waits for the others for more than half of the time, half the threads are faster. After a
-// while, longer after each failure, twice as many are tried again.
+// With half the threads, a region would take at most twice the time that the caller spends on its own part. So if the
+// caller waits for the others for more than half of the time, half the threads are faster. After a pause, which doubles
+// with each failure, twice as many threads are tried again.
 #pragma once
 
 #include <algorithm>
@@ -18,27 +18,27 @@ class ThreadGovernor {
   using Time = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::steady_clock::duration;
 
-  bool is_limiting(int wanted) const { return most_ < wanted; }
+  bool is_limiting(int wanted) const { return max_threads_ < wanted; }
 
-  // How many of `wanted` threads to use now.
+  // Returns how many of the `wanted` threads to use now.
   int threads(int wanted, Time now) {
     if (is_limiting(wanted) && now >= next_trial_) {
-      most_ *= 2;
+      max_threads_ *= 2;
       window_ = kTrial;
-      next_trial_ = Time::max();  // until it is known how this one went
+      next_trial_ = Time::max();  // until the result of this trial is known
       spent_ = waited_ = {};
     }
-    return std::min(wanted, most_);
+    return std::min(wanted, max_threads_);
   }
 
-  // A parallel region has ended, while `threads` were used. It took `spent`, of which the caller waited for the others
-  // for `waited`.
+  // Reports a parallel region that used `threads` threads. It took `spent`; the caller waited `waited` of it for the
+  // other threads.
   void add(int threads, Duration spent, Duration waited, Time now) {
     spent_ += spent;
     waited_ += std::max(Duration::zero(), waited - kUsualWait);
     if (spent_ < window_) return;
     if (waited_ > spent_ / 2) {
-      most_ = std::max(1, threads / 2);
+      max_threads_ = std::max(1, threads / 2);
       next_trial_ = now + pause_;
       pause_ = std::min<Duration>(2 * pause_, kLongestPause);
     } else {
@@ -51,11 +51,11 @@ class ThreadGovernor {
 
  private:
   using ms = std::chrono::milliseconds;
-  static constexpr Duration kUsualWait = std::chrono::microseconds(50);  // on a quiet machine, at most
-  static constexpr Duration kWindow = ms(25), kTrial = ms(8);            // of time in regions, to judge by
+  static constexpr Duration kUsualWait = std::chrono::microseconds(50);  // the longest on an idle machine
+  static constexpr Duration kWindow = ms(25), kTrial = ms(8);            // time in regions per decision
   static constexpr Duration kShortestPause = ms(250), kLongestPause = ms(8000);
 
-  int most_ = INT_MAX / 2;
+  int max_threads_ = INT_MAX / 2;
   Time next_trial_ = Time::max();
   Duration window_ = kWindow, pause_ = kShortestPause;
   Duration spent_ = {}, waited_ = {};

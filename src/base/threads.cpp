@@ -10,8 +10,8 @@
 #include "base/thread_governor.h"
 
 #if defined(__SANITIZE_THREAD__)
-// libgomp is not instrumented, so ThreadSanitizer does not see that a region begins after what came
-// before it and ends before what comes after. These say so.
+// libgomp is not instrumented, so ThreadSanitizer does not see the synchronisation at the start and end of a parallel
+// region. These annotations declare it.
 extern "C" {
 void __tsan_acquire(void* address);
 void __tsan_release(void* address);
@@ -28,7 +28,7 @@ namespace fovea {
 void bound_spinning(char** argv) {
   if (getenv("GOMP_SPINCOUNT") != nullptr || getenv("OMP_WAIT_POLICY") != nullptr) return;
   setenv("GOMP_SPINCOUNT", "10000", 1);  // a tenth of a millisecond or two
-  execv("/proc/self/exe", argv);         // and where that fails, all goes on as before
+  execv("/proc/self/exe", argv);         // if it fails, the program continues without the limit
 }
 
 namespace {
@@ -37,10 +37,10 @@ using Clock = std::chrono::steady_clock;
 
 std::atomic<bool> adapts = false;
 
-// Of a thread that begins parallel work.
+// The state of a thread that starts parallel regions.
 struct Adaptation {
-  int wanted = 0;  // 0: as many as OpenMP says
-  int scopes = 0;  // in which the number is fixed
+  int wanted = 0;  // 0: OpenMP's default
+  int scopes = 0;  // the number of ThreadCountScopes that fix the thread count
   ThreadGovernor governor;
   Clock::duration waited = {};  // inside the current region
 
@@ -98,14 +98,14 @@ namespace {
 struct Region {
   Part part;
   void* context;
-  Clock::time_point own_end = {};  // when the caller had done its own part
+  Clock::time_point own_end = {};  // when the caller finished its own part
   char begin = 0, end = 0;
 };
 
-// Outlined, so that what the compiler makes for OpenMP passes only a pointer.
+// A separate function, so that the code generated for OpenMP captures only a pointer.
 void run_region(Region* region) {
   const bool own = omp_get_thread_num() == 0;
-  if (!own) block_signals();  // a thread of the pool computes and does nothing else
+  if (!own) block_signals();  // see base/signals.h
   FOVEA_ACQUIRE(&region->begin);
   region->part(region->context, omp_get_thread_num(), omp_get_num_threads());
   if (own && adapts.load(std::memory_order_relaxed)) region->own_end = Clock::now();

@@ -1,5 +1,5 @@
-// The only place where Fovea starts parallel work. It shares OpenMP's pool with oneDNN, so that the
-// two never compete for cores.
+// All parallel work in Fovea starts here. It shares OpenMP's thread pool with oneDNN, so that the two do not compete
+// for cores.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 
 namespace fovea {
 
-// How many threads parallel work begun by the calling thread uses; 1 inside such work.
+// The number of threads that parallel work of the calling thread uses; 1 inside parallel work.
 int thread_count();
-// At most so many for the calling thread. The default is one for each core.
+// Sets the maximum for the calling thread. The default is the number of cores.
 void set_thread_count(int threads);
 
-// From now on, threads use fewer threads than that while other programs keep the cores busy (base/thread_governor.h).
-// For programs rather than for libraries inside others, and for the beginning of a main().
+// From now on, parallel work uses fewer threads while other programs keep the cores busy (base/thread_governor.h). To
+// be called at the start of main(), and only by programs that own the process.
 void adapt_thread_count(bool adapt = true);
-// Whether the calling thread uses fewer at the moment.
+// Whether the calling thread currently uses fewer threads for that reason.
 bool thread_count_is_reduced();
 
-// While it lives, thread_count() is `threads` on the calling thread.
+// Sets thread_count() of the calling thread during its lifetime.
 class ThreadCountScope {
  public:
   explicit ThreadCountScope(int threads);
@@ -31,23 +31,23 @@ class ThreadCountScope {
  private:
   int before_;
 };
-// Tells OpenMP, and so oneDNN, what thread_count() says. The two differ inside a parallel region.
+// Passes thread_count() to OpenMP, and so to oneDNN. The two numbers differ inside a parallel region.
 void publish_thread_count();
 
-// For the first line of a main(). OpenMP's idle threads spin for milliseconds before they sleep, which on a
-// machine that others use too can slow a program down a hundredfold: the one everybody waits for does not get
-// a core. The bound on that is read from the environment when a program is loaded, so this sets it and starts
-// the program anew, once; a bound the user has set is kept.
+// To be called first in main(). OpenMP's idle threads spin for milliseconds before they sleep. On a machine that others
+// use, too, that can slow a program down a hundredfold, because the thread that the others wait for gets no core.
+// OpenMP reads the limit on spinning from the environment when a program is loaded, so this function sets it and
+// executes the program again, once. A limit that the user has set is respected.
 void bound_spinning(char** argv);
 
 namespace detail {
 using Part = void (*)(void* context, int part, int parts);
 void run_parts(int parts, Part part, void* context);
-// The calling thread slept inside a region of its own, waiting for others of that region.
+// Reports that the calling thread waited for other threads inside its own parallel region.
 void add_wait(std::chrono::steady_clock::duration waited);
 }  // namespace detail
 
-// Calls body(part, parts) once for each part, on as many threads. The body must not throw.
+// Calls body(part, parts) once for each part, each on its own thread. The body must not throw.
 template <class Body> void parallel_parts(int parts, Body&& body) {
   if (parts <= 1) return body(0, 1);
   auto part = [](void* context, int index, int count) {
@@ -56,8 +56,8 @@ template <class Body> void parallel_parts(int parts, Body&& body) {
   detail::run_parts(parts, part, const_cast<void*>(static_cast<const void*>(&body)));
 }
 
-// Cuts [0, count) into one contiguous range a thread, each at least `grain` long, and calls
-// body(begin, end) for each. What a range computes must not depend on where it was cut.
+// Splits [0, count) into one contiguous range per thread, each at least `grain` long, and calls body(begin, end) for
+// each. Results must not depend on how the interval is split.
 template <class Body> void parallel_for(int64_t count, int64_t grain, Body&& body) {
   const int64_t most = std::max<int64_t>(1, count / std::max<int64_t>(1, grain));
   const int parts = static_cast<int>(std::min<int64_t>(thread_count(), most));

@@ -1,5 +1,5 @@
-// Word alignments: which words of two sentences belong together. Reading and writing them as people exchange them
-// (Pharaoh), joining two directions (Och & Ney 2003; Koehn et al. 2003), and measuring them against gold.
+// Word alignments: the Pharaoh format, symmetrisation of two directions (Och & Ney 2003; Koehn et al. 2003), and the
+// alignment error rate against a gold alignment.
 #pragma once
 
 #include <compare>
@@ -12,26 +12,26 @@
 namespace fovea {
 
 struct Link {
-  int64_t source, target;                                       // words, from 0
+  int64_t source, target;                                       // word indices, from 0
   friend auto operator<=>(const Link&, const Link&) = default;  // NOLINT(modernize-use-nullptr): misread
 };
-using Alignment = std::vector<Link>;  // sorted, each once
+using Alignment = std::vector<Link>;  // sorted, without duplicates
 
-// What people drew: links that must be there, and those that may (the sure ones among them).
+// An alignment made by annotators: sure links, and possible links, which include the sure ones.
 struct GoldAlignment {
   Alignment sure, possible;
 };
 
-// "0-0 1-2 3?3": source word - target word, ? for a link that is only possible; `first` is the number of the first
-// word, 0 or 1. Error that begins with `place` for anything else.
+// Parses "0-0 1-2 3?3": source word - target word, with ? for a link that is only possible. `first` is the index of the
+// first word in the text, 0 or 1. Throws an Error that begins with `place` if the text is malformed.
 GoldAlignment parse_pharaoh(std::string_view line, int64_t first, const std::string& place);
 std::string to_pharaoh(const Alignment& alignment, int64_t first);
 
-// Joins the alignments of both directions, each in terms of (source, target).
+// Combines the alignments of both directions. Links of both are (source, target).
 std::vector<std::string> symmetrisations();
 Alignment symmetrise(const Alignment& forward, const Alignment& backward, std::string_view how);
 
-// AER = 1 - (|A and S| + |A and P|) / (|A| + |S|)  (Och & Ney 2003), over a corpus.
+// AER = 1 - (|A and S| + |A and P|) / (|A| + |S|)  (Och & Ney 2003), accumulated over a corpus.
 class AlignmentScore {
  public:
   void add(const Alignment& alignment, const GoldAlignment& gold);

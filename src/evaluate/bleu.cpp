@@ -28,7 +28,7 @@ double smooth_value(const BleuOptions& options) {
   return options.smooth_value.value_or(default_value(options.smoothing).value_or(0));
 }
 
-// Of the reference lengths the closest to the hypothesis', the shorter of two as close.
+// The reference length that is closest to the hypothesis length; of two equally close lengths, the shorter.
 int64_t closest_length(int64_t hypothesis, std::span<const std::u32string> references) {
   std::optional<int64_t> closest;
   for (const std::u32string& reference : references) {
@@ -42,7 +42,7 @@ int64_t closest_length(int64_t hypothesis, std::span<const std::u32string> refer
 }
 
 int64_t count_matches(std::u32string_view hypothesis, std::span<const std::u32string> references, size_t n) {
-  NgramCounts most;  // in any one reference
+  NgramCounts most;  // the largest count in any reference
   for (const std::u32string& reference : references)
     for (const auto& [ngram, count] : count_ngrams(reference, n)) most[ngram] = std::max(most[ngram], count);
   int64_t matches = 0;
@@ -54,13 +54,13 @@ int64_t count_matches(std::u32string_view hypothesis, std::span<const std::u32st
 }
 
 void count_segment(const Segment& segment, const BleuOptions& options, BleuScore& counts) {
-  Alphabet<std::string> alphabet;
-  const auto spell = [&](const std::string& line) {
-    return alphabet.spell(tokenize(line, options.tokenizer, options.lowercase));
+  SymbolTable<std::string> symbols;
+  const auto encode = [&](const std::string& line) {
+    return symbols.encode(tokenize(line, options.tokenizer, options.lowercase));
   };
-  const std::u32string hypothesis = spell(segment.hypothesis);
+  const std::u32string hypothesis = encode(segment.hypothesis);
   std::vector<std::u32string> references;
-  for (const std::string& reference : segment.references) references.push_back(spell(reference));
+  for (const std::string& reference : segment.references) references.push_back(encode(reference));
 
   const auto length = static_cast<int64_t>(hypothesis.size());
   counts.hypothesis_length += length;
@@ -85,9 +85,9 @@ void finish(const BleuOptions& options, BleuScore& bleu) {
   double halvings = 1;
   size_t order = kBleuOrder;
   for (size_t n = 1; n <= kBleuOrder; ++n) {
-    const double more = options.smoothing == Smoothing::kAddK && n > 1 ? value : 0;
-    const double matches = static_cast<double>(bleu.matches[n - 1]) + more;
-    const double total = static_cast<double>(bleu.totals[n - 1]) + more;
+    const double added = options.smoothing == Smoothing::kAddK && n > 1 ? value : 0;
+    const double matches = static_cast<double>(bleu.matches[n - 1]) + added;
+    const double total = static_cast<double>(bleu.totals[n - 1]) + added;
     if (total == 0) break;
     if (options.effective_order) order = n;
     double& precision = bleu.precisions[n - 1];
@@ -99,7 +99,7 @@ void finish(const BleuOptions& options, BleuScore& bleu) {
       precision = 100 * value / total;
     }
   }
-  double logs = 0;  // log 0 is -infinity, and its exponential 0
+  double logs = 0;  // log 0 is -infinity, which makes the score 0
   for (size_t n = 1; n <= order; ++n) logs += std::log(bleu.precisions[n - 1]);
   bleu.score = bleu.brevity_penalty * std::exp(logs / static_cast<double>(order));
 }

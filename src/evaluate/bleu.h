@@ -1,6 +1,6 @@
-// BLEU (Papineni et al. 2002): BP · exp(mean over n = 1..4 of log p_n), where p_n is the share of the
-// hypotheses' n-grams found in a reference, each counted no more often than there, and BP = exp(1 - r/c)
-// punishes hypotheses shorter than their references. Equal to sacreBLEU's in every printed digit.
+// BLEU (Papineni et al. 2002): BP · exp(mean over n = 1..4 of log p_n), where p_n is the clipped n-gram precision and
+// BP = exp(1 - r/c) penalises hypotheses shorter than their references. The scores equal sacreBLEU's in every printed
+// digit.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ namespace fovea {
 
 inline constexpr size_t kBleuOrder = 4;
 
-// What becomes of an order without a match (Chen and Cherry 2014).
+// How n-gram orders without a match are smoothed (Chen and Cherry 2014).
 enum class Smoothing {
-  kExp,    // half of one match, then a quarter, an eighth ... (mteval-v13a, the default)
+  kExp,    // half a match for the first such order, then a quarter, an eighth ... (mteval-v13a, the default)
   kFloor,  // `smooth_value` matches
-  kAddK,   // `smooth_value` more matches and n-grams in every order above the first
+  kAddK,   // `smooth_value` is added to matches and totals of every order above the first
   kNone,   // the score is 0
 };
 
@@ -31,9 +31,9 @@ std::string_view name_of(Smoothing smoothing);
 struct BleuOptions {
   Tokenizer tokenizer = Tokenizer::k13a;
   Smoothing smoothing = Smoothing::kExp;
-  std::optional<double> smooth_value;  // 0.1 for floor and 1 for add-k where not given
+  std::optional<double> smooth_value;  // by default 0.1 for floor and 1 for add-k
   bool lowercase = false;
-  bool effective_order = false;  // leave out the orders the hypotheses are too short for
+  bool effective_order = false;  // ignore the orders for which the hypotheses are too short
 };
 
 struct BleuScore {
@@ -49,10 +49,10 @@ struct BleuScore {
 
 BleuScore corpus_bleu(std::span<const Segment> segments, const BleuOptions& options = {});
 
-// With effective order, whatever the options say: without it a short sentence has no score.
+// Always uses the effective order, because otherwise short sentences would have no score.
 BleuScore sentence_bleu(const Segment& segment, BleuOptions options = {});
 
-// What to print beside a score, in sacreBLEU's form: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:..."
+// The signature of a score in sacreBLEU's form: "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:..."
 std::string bleu_signature(std::span<const Segment> segments, const BleuOptions& options = {});
 
 }  // namespace fovea

@@ -1,5 +1,4 @@
-// A corpus metric by the length of the source: does a model hold up on long sentences? (Bahdanau et al.
-// 2015, figure 2; Luong et al. 2015, figure 6.)
+// Corpus metrics by source length (Bahdanau et al. 2015, figure 2; Luong et al. 2015, figure 6).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace fovea {
 
-// A column: corpus_bleu, corpus_chrf, word_error_rate ... as one number.
+// A column of the table: corpus_bleu, corpus_chrf, word_error_rate ... as one number.
 struct Metric {
   std::string name;
   std::function<double(std::span<const Segment>)> score;
@@ -21,20 +20,20 @@ struct Metric {
 struct LengthRow {
   std::string label;  // "6-10", "31+", "all"
   int64_t segments = 0;
-  std::vector<double> scores;  // one a metric
+  std::vector<double> scores;  // one for each metric
 };
 
 struct LengthTable {
   std::vector<std::string> metrics;
-  std::vector<LengthRow> rows;  // the lengths that occur, shortest first, then all
+  std::vector<LengthRow> rows;  // the buckets that occur, shortest first, then a row for all segments
 
-  std::string text() const;  // aligned, a line a row
+  std::string text() const;  // the table in aligned columns
 };
 
-// The last length of every bucket but the open one: 1-5, 6-10, 11-15, 16-20, 21-30, 31+.
+// The upper bound of every bucket but the last: 1-5, 6-10, 11-15, 16-20, 21-30, 31+.
 inline constexpr int64_t kLengthBounds[] = {5, 10, 15, 20, 30};
 
-// lengths[i] is the number of source tokens of segments[i]. Empty sources, where there are any, have a row "0".
+// lengths[i] is the number of source tokens of segments[i]. Empty sources, if there are any, have a row "0".
 LengthTable by_length(std::span<const Segment> segments, std::span<const int64_t> lengths,
                       std::span<const Metric> metrics, std::span<const int64_t> bounds = kLengthBounds);
 

@@ -12,13 +12,13 @@
 namespace fovea {
 namespace {
 
-// Of one order.
+// The n-gram counts of one order.
 struct Matches {
   int64_t hypothesis = 0, reference = 0, both = 0;
 };
 
-// A line as its characters and as its words, a letter each.
-struct Spelled {
+// A line as characters and as words, one symbol for each.
+struct EncodedLine {
   std::u32string characters, words;
 };
 
@@ -26,39 +26,39 @@ bool is_ascii_punctuation(char32_t c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-// One sign at the end of a word, or else one at its beginning, stands apart: "(hi)" is "(hi" and ")".
+// One punctuation mark at the end of a word, or else one at its start, is a word by itself: "(hi)" is "(hi" and ")".
 std::vector<std::u32string_view> words_of(std::u32string_view text) {
   std::vector<std::u32string_view> words;
   for (const std::u32string_view word : unicode::split(text)) {
     const size_t last = word.size() - 1;
-    size_t cut = 0;
+    size_t split = 0;
     if (last > 0 && is_ascii_punctuation(word[last])) {
-      cut = last;
+      split = last;
     } else if (last > 0 && is_ascii_punctuation(word[0])) {
-      cut = 1;
+      split = 1;
     }
-    if (cut > 0) words.push_back(word.substr(0, cut));
-    words.push_back(word.substr(cut));
+    if (split > 0) words.push_back(word.substr(0, split));
+    words.push_back(word.substr(split));
   }
   return words;
 }
 
-Spelled spell(const std::string& line, const ChrfOptions& options, Alphabet<std::u32string>& alphabet) {
+EncodedLine encode(const std::string& line, const ChrfOptions& options, SymbolTable<std::u32string>& symbols) {
   std::u32string text = unicode::decode(line);
   if (options.lowercase) text = unicode::lower(text);
-  Spelled spelled;
+  EncodedLine encoded;
   if (options.word_order > 0) {
     const std::vector<std::u32string_view> words = words_of(text);
-    spelled.words = alphabet.spell(std::vector<std::u32string>(words.begin(), words.end()));
+    encoded.words = symbols.encode(std::vector<std::u32string>(words.begin(), words.end()));
   }
   if (!options.whitespace) std::erase_if(text, unicode::is_space);
-  spelled.characters = std::move(text);
-  return spelled;
+  encoded.characters = std::move(text);
+  return encoded;
 }
 
 Matches match(std::u32string_view hypothesis, std::u32string_view reference, size_t n) {
   Matches matches{.reference = ngram_total(reference.size(), n)};
-  if (matches.reference == 0) return matches;  // what no reference could have is not held against the hypothesis
+  if (matches.reference == 0) return matches;  // an order that the reference is too short for does not count
   matches.hypothesis = ngram_total(hypothesis.size(), n);
   const NgramCounts expected = count_ngrams(reference, n);
   for (const auto& [ngram, count] : count_ngrams(hypothesis, n)) {
@@ -68,7 +68,7 @@ Matches match(std::u32string_view hypothesis, std::u32string_view reference, siz
   return matches;
 }
 
-std::vector<Matches> match(const Spelled& hypothesis, const Spelled& reference, const ChrfOptions& options) {
+std::vector<Matches> match(const EncodedLine& hypothesis, const EncodedLine& reference, const ChrfOptions& options) {
   std::vector<Matches> orders;
   for (int n = 1; n <= options.char_order; ++n)
     orders.push_back(match(hypothesis.characters, reference.characters, static_cast<size_t>(n)));
@@ -86,8 +86,8 @@ double f_score(std::span<const Matches> orders, const ChrfOptions& options) {
     const auto both = static_cast<double>(order.both);
     const double precision = order.hypothesis > 0 ? both / static_cast<double>(order.hypothesis) : kEpsilon;
     const double recall = order.reference > 0 ? both / static_cast<double>(order.reference) : kEpsilon;
-    const double below = factor * precision + recall;
-    f_scores += below > 0 ? (1 + factor) * precision * recall / below : kEpsilon;
+    const double denominator = factor * precision + recall;
+    f_scores += denominator > 0 ? (1 + factor) * precision * recall / denominator : kEpsilon;
     if (order.hypothesis > 0 && order.reference > 0) {
       precisions += precision;
       recalls += recall;
@@ -101,12 +101,12 @@ double f_score(std::span<const Matches> orders, const ChrfOptions& options) {
 }
 
 std::vector<Matches> match_best(const Segment& segment, const ChrfOptions& options) {
-  Alphabet<std::u32string> alphabet;
-  const Spelled hypothesis = spell(segment.hypothesis, options, alphabet);
+  SymbolTable<std::u32string> symbols;
+  const EncodedLine hypothesis = encode(segment.hypothesis, options, symbols);
   std::vector<Matches> best;
   double best_score = -1;
   for (const std::string& line : segment.references) {
-    std::vector<Matches> orders = match(hypothesis, spell(line, options, alphabet), options);
+    std::vector<Matches> orders = match(hypothesis, encode(line, options, symbols), options);
     const double score = f_score(orders, options);
     if (score > best_score) {
       best_score = score;

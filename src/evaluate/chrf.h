@@ -1,5 +1,5 @@
-// chrF (Popović 2015) and chrF++ (Popović 2017): the F-score of character n-grams, and of word n-grams
-// beside them, F = (1 + β²) P R / (β² P + R) with P and R averaged over the orders. Equal to sacreBLEU's.
+// chrF (Popović 2015) and chrF++ (Popović 2017): the F-score of character n-grams and, for chrF++, word n-grams:
+// F = (1 + β²) P R / (β² P + R) with P and R averaged over the orders. The scores equal sacreBLEU's.
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@ namespace fovea {
 struct ChrfOptions {
   int char_order = 6;
   int word_order = 0;  // 2 makes it chrF++
-  int beta = 2;        // how many times recall matters as much as precision
+  int beta = 2;        // recall is weighted beta times as much as precision
   bool lowercase = false;
   bool whitespace = false;     // count white space as characters
-  bool eps_smoothing = false;  // average F-scores over all orders, instead of P and R over those there are
+  bool eps_smoothing = false;  // average the F-scores of all orders, instead of P and R of the effective orders
 };
 
 struct ChrfScore {
@@ -25,7 +25,7 @@ struct ChrfScore {
   std::string line() const;  // "chrF2 = 61.58"
 };
 
-// Of several references the one with the best F-score counts, segment by segment.
+// For each segment, the reference with the best F-score counts.
 ChrfScore corpus_chrf(std::span<const Segment> segments, const ChrfOptions& options = {});
 ChrfScore sentence_chrf(const Segment& segment, const ChrfOptions& options = {});
 

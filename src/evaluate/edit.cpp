@@ -11,28 +11,28 @@
 namespace fovea {
 namespace {
 
-// A segment as strings, with a letter for each thing that can be wrong.
-struct Spelled {
+// A segment with one symbol for each unit (word or character) that edits are counted in.
+struct EncodedSegment {
   std::u32string hypothesis;
   std::vector<std::u32string> references;
 };
 
-template <class Spell> Spelled spell_each(const Segment& segment, Spell spell) {
-  Spelled spelled{.hypothesis = spell(unicode::decode(segment.hypothesis))};
-  for (const std::string& line : segment.references) spelled.references.push_back(spell(unicode::decode(line)));
-  return spelled;
+template <class Encode> EncodedSegment encode_each(const Segment& segment, Encode encode) {
+  EncodedSegment encoded{.hypothesis = encode(unicode::decode(segment.hypothesis))};
+  for (const std::string& line : segment.references) encoded.references.push_back(encode(unicode::decode(line)));
+  return encoded;
 }
 
-Spelled spell_words(const Segment& segment) {
-  Alphabet<std::u32string> alphabet;
-  return spell_each(segment, [&alphabet](const std::u32string& text) {
+EncodedSegment encode_words(const Segment& segment) {
+  SymbolTable<std::u32string> symbols;
+  return encode_each(segment, [&symbols](const std::u32string& text) {
     const std::vector<std::u32string_view> words = unicode::split(text);
-    return alphabet.spell(std::vector<std::u32string>(words.begin(), words.end()));
+    return symbols.encode(std::vector<std::u32string>(words.begin(), words.end()));
   });
 }
 
-Spelled spell_characters(const Segment& segment) {
-  return spell_each(segment, [](const std::u32string& text) {
+EncodedSegment encode_characters(const Segment& segment) {
+  return encode_each(segment, [](const std::u32string& text) {
     std::u32string spaced;
     for (const std::u32string_view word : unicode::split(text)) {
       if (!spaced.empty()) spaced += U' ';
@@ -64,7 +64,7 @@ ErrorRate edit_distance(std::u32string_view hypothesis, std::u32string_view refe
   return row.back();
 }
 
-// A word too many beside a word missing is one substitution.
+// A missing word and an extra word make one substitution.
 ErrorRate bag_distance(std::u32string_view hypothesis, std::u32string_view reference) {
   int64_t extra = 0, missing = static_cast<int64_t>(reference.size());
   const NgramCounts expected = count_ngrams(reference, 1);
@@ -78,16 +78,16 @@ ErrorRate bag_distance(std::u32string_view hypothesis, std::u32string_view refer
   return {.substitutions = both, .insertions = extra - both, .deletions = missing - both};
 }
 
-template <class Spell, class Distance>
-ErrorRate sum_best(std::string_view metric, std::span<const Segment> segments, Spell spell, Distance distance) {
+template <class Encode, class Distance>
+ErrorRate sum_best(std::string_view metric, std::span<const Segment> segments, Encode encode, Distance distance) {
   check_segments(metric, segments);
   ErrorRate sum;
   for (const Segment& segment : segments) {
-    const Spelled spelled = spell(segment);
+    const EncodedSegment encoded = encode(segment);
     ErrorRate best;
-    for (size_t i = 0; i < spelled.references.size(); ++i) {
-      ErrorRate rate = distance(spelled.hypothesis, spelled.references[i]);
-      rate.reference_length = static_cast<int64_t>(spelled.references[i].size());
+    for (size_t i = 0; i < encoded.references.size(); ++i) {
+      ErrorRate rate = distance(encoded.hypothesis, encoded.references[i]);
+      rate.reference_length = static_cast<int64_t>(encoded.references[i].size());
       if (i == 0 || rate.errors() < best.errors()) best = rate;
     }
     sum.substitutions += best.substitutions;
@@ -105,23 +105,23 @@ double ErrorRate::percent() const {
 }
 
 ErrorRate word_error_rate(std::span<const Segment> segments) {
-  return sum_best("word error rate", segments, spell_words, edit_distance);
+  return sum_best("word error rate", segments, encode_words, edit_distance);
 }
 
 ErrorRate character_error_rate(std::span<const Segment> segments) {
-  return sum_best("character error rate", segments, spell_characters, edit_distance);
+  return sum_best("character error rate", segments, encode_characters, edit_distance);
 }
 
 ErrorRate position_independent_error_rate(std::span<const Segment> segments) {
-  return sum_best("position-independent error rate", segments, spell_words, bag_distance);
+  return sum_best("position-independent error rate", segments, encode_words, bag_distance);
 }
 
 double exact_match(std::span<const Segment> segments) {
   check_segments("exact match", segments);
   const auto exact = std::count_if(segments.begin(), segments.end(), [](const Segment& segment) {
-    const Spelled spelled = spell_words(segment);
-    return std::find(spelled.references.begin(), spelled.references.end(), spelled.hypothesis) !=
-           spelled.references.end();
+    const EncodedSegment encoded = encode_words(segment);
+    return std::find(encoded.references.begin(), encoded.references.end(), encoded.hypothesis) !=
+           encoded.references.end();
   });
   return 100 * static_cast<double>(exact) / static_cast<double>(segments.size());
 }

@@ -8,6 +8,6 @@ NgramCounts count_ngrams(std::u32string_view text, size_t n) {
   return counts;
 }
 
-int64_t ngram_total(size_t letters, size_t n) { return letters < n ? 0 : static_cast<int64_t>(letters - n + 1); }
+int64_t ngram_total(size_t length, size_t n) { return length < n ? 0 : static_cast<int64_t>(length - n + 1); }
 
 }  // namespace fovea

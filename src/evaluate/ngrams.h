@@ -1,5 +1,5 @@
-// Counting n-grams of characters and, with a number for each different word, of words: a sentence of
-// words is then a string like any other.
+// N-gram counts of characters and of words. Words are mapped to symbols first, so that a sentence of words is a string
+// like a sentence of characters.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ using NgramCounts = std::unordered_map<std::u32string_view, int64_t>;  // views 
 
 NgramCounts count_ngrams(std::u32string_view text, size_t n);
 
-// The number of n-grams in a text of this many letters.
-int64_t ngram_total(size_t letters, size_t n);
+// The number of n-grams in a text of `length` symbols.
+int64_t ngram_total(size_t length, size_t n);
 
-// Gives each different word a letter, the same for as long as the alphabet lives.
-template <class Word> class Alphabet {
+// Maps each distinct word to a symbol. The mapping is consistent during the lifetime of the table.
+template <class Word> class SymbolTable {
  public:
-  std::u32string spell(std::span<const Word> words) {
+  std::u32string encode(std::span<const Word> words) {
     std::u32string text;
     text.reserve(words.size());
     for (const Word& word : words)
-      text += letters_.try_emplace(word, static_cast<char32_t>(letters_.size())).first->second;
+      text += symbols_.try_emplace(word, static_cast<char32_t>(symbols_.size())).first->second;
     return text;
   }
 
  private:
-  std::unordered_map<Word, char32_t> letters_;
+  std::unordered_map<Word, char32_t> symbols_;
 };
 
 }  // namespace fovea

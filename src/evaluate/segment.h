@@ -1,4 +1,4 @@
-// What every metric of this room reads: a hypothesis beside the references that would be right.
+// The input of all metrics: hypotheses with their references.
 #pragma once
 
 #include <span>
@@ -8,22 +8,22 @@
 
 namespace fovea {
 
-// The sacreBLEU (Post 2018) whose BLEU and chrF are reproduced, number for number.
+// The version of sacreBLEU (Post 2018) whose BLEU and chrF are reproduced exactly.
 inline constexpr std::string_view kSacrebleuVersion = "2.6.0";
 
 struct Segment {
   std::string hypothesis;
-  std::vector<std::string> references;  // at least one; how many may differ from segment to segment
+  std::vector<std::string> references;  // at least one; the number may differ between segments
 };
 
-// Line i of the hypotheses beside line i of every reference file.
+// Combines line i of the hypotheses with line i of every reference file.
 std::vector<Segment> make_segments(std::span<const std::string> hypotheses,
                                    std::span<const std::vector<std::string>> references);
 
-// Throws `metric: expected ...` unless there is a segment and each has a reference.
+// Throws an Error `metric: expected ...` unless there is a segment and each segment has a reference.
 void check_segments(std::string_view metric, std::span<const Segment> segments);
 
-// The number of references as a signature names it: "nrefs:2", or "nrefs:var" where it differs.
+// The number of references for a signature: "nrefs:2", or "nrefs:var" if it differs between segments.
 std::string reference_signature(std::span<const Segment> segments);
 
 }  // namespace fovea

@@ -22,7 +22,7 @@ bool is_dash(char32_t c) { return c == '-'; }
 bool is_point(char32_t c) { return c == '.' || c == ','; }
 bool not_number(char32_t c) { return !unicode::is_number(c); }
 
-// The ASCII signs that always stand alone: all but the apostrophe, the comma, the dash and the point.
+// The ASCII signs that are always separate tokens: all but the apostrophe, the comma, the dash and the point.
 bool is_sign(char32_t c) {
   return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
          (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
@@ -43,8 +43,8 @@ bool is_chinese(char32_t c) {
                      [c](const auto& range) { return c >= range.first && c <= range.last; });
 }
 
-// The three rewrites everything below is made of. Each reads from left to right and never reads what it
-// has rewritten, as a regular expression's substitution does.
+// The three substitutions that the tokenizers consist of. Like a regular expression's substitution, each scans from
+// left to right and does not scan its own output.
 
 template <class Is> Text set_apart(TextView text, Is is) {  // s/(is)/ $1 /g
   Text out;
@@ -86,7 +86,7 @@ void replace_all(Text& text, TextView from, TextView to) {
     text.replace(at, from.size(), to);
 }
 
-// Points and commas stay inside numbers, a dash leaves the number before it.
+// Points and commas inside numbers are not separated; a dash after a digit is.
 Text western(TextView text) {
   const Text signs = set_apart(text, is_sign);
   const Text before = set_apart_after(signs, not_digit, is_point);

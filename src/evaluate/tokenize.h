@@ -1,4 +1,4 @@
-// The tokenizers BLEU is defined over, as sacreBLEU has them: what a "word" is decides the score.
+// sacreBLEU's tokenizers for BLEU. The score depends on which one is used.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 namespace fovea {
 
 enum class Tokenizer {
-  k13a,   // mteval-v13a, the default: Western punctuation apart, numbers whole
-  kIntl,  // mteval-v14: punctuation and symbols of every script apart
-  kZh,    // each Chinese character and full-width sign by itself, the rest almost as 13a
-  kChar,  // every character
-  kNone,  // what white space separates
+  k13a,   // mteval-v13a, the default: separates Western punctuation but not inside numbers
+  kIntl,  // mteval-v14: separates punctuation and symbols of all scripts
+  kZh,    // separates Chinese characters and full-width signs; other text almost as 13a
+  kChar,  // separates all characters
+  kNone,  // splits at white space only
 };
 
 Tokenizer tokenizer_named(std::string_view name);  // "13a", "intl", "zh", "char", "none"

@@ -28,7 +28,8 @@ char32_t lower(char32_t c) {
   return static_cast<char32_t>(static_cast<int32_t>(c) + range->shift);
 }
 
-// Has case, or is a Greek letter: some of those, as ΐ, have a capital of several code points only.
+// Whether the character has case. All Greek letters count, because some, such as ΐ, have only capitals of several code
+// points.
 bool is_cased(char32_t c) {
   if (lower(c) != c || (c >= 0x388 && c <= 0x3FF) || (c >= 0x1F00 && c <= 0x1FFC)) return true;
   return std::any_of(std::begin(kLower), std::end(kLower), [c](const CaseRange& range) {
@@ -37,14 +38,14 @@ bool is_cased(char32_t c) {
   });
 }
 
-// What a word's case looks through: marks, apostrophes, points inside a word (the common ones).
+// The common characters with Unicode's property Case_Ignorable: marks, apostrophes, points inside a word.
 bool is_case_ignorable(char32_t c) {
   return c == '\'' || c == '.' || c == ':' || c == '^' || c == '`' || c == 0xA8 || c == 0xAD || c == 0xAF ||
          c == 0xB4 || c == 0xB7 || c == 0xB8 || (c >= 0x2B0 && c <= 0x36F) || c == 0x387 || c == 0x2018 ||
          c == 0x2019 || c == 0x2024 || c == 0x2027 || (c >= 0x200B && c <= 0x200F) || (c >= 0x1F3FB && c <= 0x1F3FF);
 }
 
-// A capital sigma that ends a word: after a letter with case, and not before one (Unicode 3.13, Final_Sigma).
+// Whether a capital sigma ends a word: a cased letter precedes it and none follows (Unicode 3.13, Final_Sigma).
 bool ends_word(std::u32string_view text, size_t sigma) {
   size_t before = sigma;
   while (before > 0 && is_case_ignorable(text[before - 1])) --before;

@@ -1,5 +1,5 @@
-// Text as code points, in the sense of Python's strings, so that a metric defined by a Python program
-// (sacreBLEU) comes out the same: its white space, its lower case, its general categories.
+// Text as code points with the semantics of Python's strings (white space, lower case, general categories), so that
+// metrics equal those of sacreBLEU, which is written in Python.
 #pragma once
 
 #include <string>

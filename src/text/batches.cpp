@@ -15,7 +15,7 @@ constexpr int64_t kBucket = 4;
 
 int64_t rounded_up(int64_t length, int64_t multiple) { return (length + multiple - 1) / multiple * multiple; }
 
-// The padded lengths of a pair, or of a batch: those of its longest.
+// The padded lengths of a pair, or the largest ones of a batch.
 struct Lengths {
   int64_t target = 0, source = 0;
   friend auto operator<=>(const Lengths&, const Lengths&) = default;  // NOLINT(modernize-use-nullptr): misread
@@ -28,14 +28,14 @@ Lengths lengths_of(const ParallelCorpus& corpus, int64_t row, const BatchOptions
   return lengths;
 }
 
-// Sentences are sorted, and batches measured, as if padded to multiples of this. To be shuffled, a bucket
-// must not be too narrow: with exact lengths, half of the sentences that meet in a batch of a 29,000-line
-// corpus would meet again in the next epoch; with 4 it is a ninth, for 4% more batches.
+// For sorting and for the token limit, lengths are rounded up to multiples of this width. Shuffling needs wide buckets:
+// with exact lengths, half of the pairs that share a batch of a 29,000-line corpus would share one again in the next
+// epoch; with a width of 4 it is a ninth, at the price of 4% more batches.
 int64_t bucket_width(const BatchOptions& options) {
   return options.shuffle ? rounded_up(kBucket, options.multiple) : options.multiple;
 }
 
-Lengths longest(const Lengths& a, const Lengths& b) {
+Lengths maximum(const Lengths& a, const Lengths& b) {
   return {.target = std::max(a.target, b.target), .source = std::max(a.source, b.source)};
 }
 
@@ -43,7 +43,7 @@ template <class T> void shuffle(std::span<T> items, Random& random) {
   for (size_t left = items.size(); left > 1; --left) std::swap(items[left - 1], items[random.below(left)]);
 }
 
-// A [time, B] table of ids, filled column by column.
+// Token ids [time, B], filled column by column.
 class Columns {
  public:
   Columns(int64_t time, int64_t columns) : shape_{time, columns}, ids_(static_cast<size_t>(time * columns), kPad) {}
@@ -95,11 +95,11 @@ void add_target(Batch& batch, const ParallelCorpus& corpus, int64_t time, Device
   batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch.target_tokens)}, {1}, device);
 }
 
-Lengths longest_of(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options) {
+Lengths max_lengths(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options) {
   Lengths most;
   for (const int64_t row : rows) {
     check(row >= 0 && row < corpus.size(), "batches: expected rows below {}, got {}", corpus.size(), row);
-    most = longest(most, lengths_of(corpus, row, options, options.multiple));
+    most = maximum(most, lengths_of(corpus, row, options, options.multiple));
   }
   return most;
 }
@@ -110,19 +110,19 @@ Batch make_batch(const ParallelCorpus& corpus, std::span<const int64_t> rows, co
                  Device device) {
   Batch batch;
   batch.rows.assign(rows.begin(), rows.end());
-  const Lengths most = longest_of(corpus, rows, options);
+  const Lengths most = max_lengths(corpus, rows, options);
   add_source(batch, corpus, most.source, options, device);
   if (corpus.has_target()) add_target(batch, corpus, most.target, device);
   return batch;
 }
 
 int64_t padded_tokens(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options) {
-  const Lengths most = longest_of(corpus, rows, options);
+  const Lengths most = max_lengths(corpus, rows, options);
   return std::ssize(rows) * (most.source + most.target);
 }
 
 Batcher::Batcher(const ParallelCorpus& corpus, const BatchOptions& options)
-    : corpus_(corpus), options_(options), sorted_(static_cast<size_t>(corpus.size())), cuts_{0} {
+    : corpus_(corpus), options_(options), sorted_(static_cast<size_t>(corpus.size())), begins_{0} {
   check(corpus.size() > 0, "batches: expected sentences, got none");
   check(options.tokens > 0 || options.sentences > 0, "batches: expected a limit on tokens or sentences, got none");
   check(options.multiple > 0, "batches: expected a multiple of at least 1, got {}", options.multiple);
@@ -134,22 +134,22 @@ Batcher::Batcher(const ParallelCorpus& corpus, const BatchOptions& options)
   std::stable_sort(sorted_.begin(), sorted_.end(), [&](int64_t a, int64_t b) { return length(a) < length(b); });
   Lengths most;
   for (size_t i = 0; i < sorted_.size(); ++i) {
-    most = longest(most, length(sorted_[i]));
-    const auto count = static_cast<int64_t>(i + 1 - cuts_.back());
+    most = maximum(most, length(sorted_[i]));
+    const auto count = static_cast<int64_t>(i + 1 - begins_.back());
     const bool too_many_tokens = options.tokens > 0 && count * std::max(most.source, most.target) > options.tokens;
     const bool too_many = options.sentences > 0 && count > options.sentences;
     if (count > 1 && (too_many_tokens || too_many)) {
-      cuts_.push_back(i);
+      begins_.push_back(i);
       most = length(sorted_[i]);
     }
   }
-  cuts_.push_back(sorted_.size());
+  begins_.push_back(sorted_.size());
   order_.resize(static_cast<size_t>(batches()));
   arrange();
 }
 
-// The order of the epoch. Sentences change places only within their bucket, so that all epochs have the
-// same number of batches and, when lengths are padded to the width of a bucket, the same shapes.
+// Shuffles for the current epoch. Pairs are shuffled only within their bucket, so that all epochs have the same number
+// of batches and, if lengths are padded to the bucket width, the same shapes.
 void Batcher::arrange() {
   rows_ = sorted_;
   std::iota(order_.begin(), order_.end(), size_t{0});
@@ -169,7 +169,7 @@ Batch Batcher::next(Device device) { return make_batch(corpus_, next_rows(), opt
 
 std::vector<int64_t> Batcher::next_rows() {
   const size_t index = order_[static_cast<size_t>(state_.next)];
-  const auto found = std::span(rows_).subspan(cuts_[index], cuts_[index + 1] - cuts_[index]);
+  const auto found = std::span(rows_).subspan(begins_[index], begins_[index + 1] - begins_[index]);
   std::vector<int64_t> rows(found.begin(), found.end());
   if (++state_.next == batches()) {
     state_ = {.epoch = state_.epoch + 1, .next = 0};

@@ -21,7 +21,7 @@ constexpr size_t kChunk = size_t{1} << 16;  // lines encoded before they are fil
 using Encoded = std::vector<std::vector<int32_t>>;
 using Encode = std::function<std::vector<int32_t>(size_t line)>;
 
-// Lines [begin, end), on all threads.
+// Encodes the lines [begin, end) on all threads.
 Encoded encode_lines(size_t begin, size_t end, const Encode& encode) {
   Encoded encoded(end - begin);
   std::exception_ptr failure;
@@ -48,11 +48,11 @@ Encode encoder(std::span<const std::string> lines, const Vocabulary& vocabulary,
   };
 }
 
-// Pairs seen before, by their text.
+// Finds pairs with the same text as an earlier pair.
 class Duplicates {
  public:
   explicit Duplicates(const ParallelLines& lines) : seen_(0, Hash{lines}, Equal{lines}) {}
-  bool again(size_t line) { return !seen_.insert(line).second; }
+  bool seen_before(size_t line) { return !seen_.insert(line).second; }
 
  private:
   struct Hash {
@@ -71,14 +71,14 @@ class Duplicates {
   std::unordered_set<size_t, Hash, Equal> seen_;
 };
 
-bool longer_than(size_t length, int64_t most) { return most > 0 && length > static_cast<size_t>(most); }
+bool exceeds(size_t length, int64_t limit) { return limit > 0 && length > static_cast<size_t>(limit); }
 
-// The counter of the reason to leave a pair out; null when there is none.
+// The counter for the reason to filter a pair out; null to retain it.
 int64_t* reason_by_length(size_t source, size_t target, const CorpusOptions& options, FilterReport& report) {
   if (source == 0) return &report.empty_source;
   if (target == 0) return &report.empty_target;
-  if (longer_than(source, options.max_source)) return &report.long_source;
-  if (longer_than(target, options.max_target)) return &report.long_target;
+  if (exceeds(source, options.max_source)) return &report.long_source;
+  if (exceeds(target, options.max_target)) return &report.long_target;
   const auto [shorter, longer] = std::minmax(source, target);
   const bool uneven =
       options.max_ratio > 0 && static_cast<double>(longer) > options.max_ratio * static_cast<double>(shorter);
@@ -102,7 +102,7 @@ std::string FilterReport::text() const {
   };
   add(empty_source, "with an empty source");
   add(empty_target, "with an empty target");
-  add(long_word, fmt::format("with a word of more than {} characters", thousands(kMostWordCharacters)));
+  add(long_word, fmt::format("with a word of more than {} characters", thousands(kMaxWordCharacters)));
   add(long_source, "with a source that is too long");
   add(long_target, "with a target that is too long");
   add(ratio, "over the length ratio");
@@ -112,7 +112,7 @@ std::string FilterReport::text() const {
 
 bool has_long_word(std::string_view line, std::string_view vocabulary_kind) {
   const bool subwords = vocabulary_kind == "unigram" || vocabulary_kind == "bpe";
-  return subwords && line.size() > kMostWordCharacters && longest_word(line) > kMostWordCharacters;
+  return subwords && line.size() > kMaxWordCharacters && longest_word(line) > kMaxWordCharacters;
 }
 
 BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, const Vocabulary& target,
@@ -135,7 +135,7 @@ BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, c
       const bool long_word =
           has_long_word(lines.source[i], source.kind()) || has_long_word(lines.target[i], target.kind());
       int64_t* reason = long_word ? &report.long_word : reason_by_length(x.size(), y.size(), options, report);
-      if (!reason && options.drop_duplicates && duplicates.again(i)) reason = &report.duplicate;
+      if (!reason && options.drop_duplicates && duplicates.seen_before(i)) reason = &report.duplicate;
       if (reason) {
         ++*reason;
         continue;

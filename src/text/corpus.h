@@ -1,4 +1,4 @@
-// Sentences as ids, ready for batching, and the report of what was left out and why.
+// Sentences as token ids, ready for batching, and a report of the pairs that were filtered out.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace fovea {
 
-// Many sentences in one piece of memory.
+// The token ids of many sentences in one contiguous vector.
 class Sentences {
  public:
   void append(std::span<const int32_t> ids);
@@ -28,8 +28,8 @@ class Sentences {
 };
 
 struct ParallelCorpus {
-  Sentences source, target;    // target is empty when there is none
-  std::vector<int64_t> lines;  // of the text, from 0, that pair i came from
+  Sentences source, target;    // the target is empty for text to be translated
+  std::vector<int64_t> lines;  // lines[i] is the line of the text, from 0, that pair i was read from
 
   int64_t size() const { return source.size(); }
   bool has_target() const { return target.size() > 0; }
@@ -44,7 +44,7 @@ struct CorpusOptions {
   void describe(Fields& fields);
 };
 
-// Each pair that was left out counts once, for the first of these reasons that holds.
+// A pair that was filtered out is counted once, under the first reason that applies.
 struct FilterReport {
   int64_t total = 0, kept = 0;
   int64_t empty_source = 0, empty_target = 0, long_word = 0, long_source = 0, long_target = 0, ratio = 0, duplicate = 0;
@@ -52,7 +52,7 @@ struct FilterReport {
   std::string text() const;  // "kept 28,990 of 29,000 pairs; skipped: 3 with an empty source, ..."
 };
 
-// Whether the line has a word too long for this kind of vocabulary: a list takes any word, subwords do not.
+// Whether the line has a word that is too long for SentencePiece. Vocabularies that are lists accept any word.
 bool has_long_word(std::string_view line, std::string_view vocabulary_kind);
 
 struct BuiltCorpus {
@@ -60,16 +60,16 @@ struct BuiltCorpus {
   FilterReport report;
 };
 
-// What a pair's random cuts depend on, beside its line.
+// With the line number, the seed of a pair's subword sampling.
 struct SamplingSeed {
   uint64_t seed = 1, epoch = 0;
 };
 
-// Error when nothing is left.
+// Throws an Error if all pairs were filtered out.
 BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, const Vocabulary& target,
                          const CorpusOptions& options, SamplingSeed seed = {});
 
-// For decoding: the source alone, every line of it.
+// Encodes every line for decoding, without filtering.
 ParallelCorpus encode_source(std::span<const std::string> lines, const Vocabulary& vocabulary);
 
 }  // namespace fovea

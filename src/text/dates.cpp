@@ -12,7 +12,7 @@ namespace chrono = std::chrono;
 
 namespace {
 
-// In a form, % and a letter stand for a part of the date:
+// In a form, % followed by a letter is replaced by a part of the date:
 // d day, D with two digits, o with an English ending, f with the French one of a first, i with the Italian,
 // j in Chinese numerals; m month, M with two digits, B its name, b that in three letters; A weekday;
 // Y year, z in Chinese numerals, E of the Japanese era.

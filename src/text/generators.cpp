@@ -30,7 +30,7 @@ void date(Random& random, std::string& source, std::string& target) {
   target = fmt::format("{:04}-{:02}-{:02}", y, m, d);
 }
 
-// As many digits are drawn first, so that short numbers are not rare.
+// The number of digits is drawn first, so that short numbers are not rare.
 uint64_t number(Random& random) {
   uint64_t bound = 10;
   for (uint64_t more = random.below(9); more > 0; --more) bound *= 10;

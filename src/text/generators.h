@@ -1,4 +1,4 @@
-// Tasks that need no download: text pairs made on the spot. Pair i depends only on the seed and i.
+// Synthetic parallel text for tasks that need no download. Pair i depends only on the seed and i.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct Generator {
 };
 
 std::span<const Generator> generators();
-// Error with the names there are.
+// Throws an Error for an unknown name; its message lists the names.
 ParallelLines generate(std::string_view name, int64_t count, uint64_t seed);
 
-// All ways that `dates` knows to write a day of the Gregorian calendar, from 1900 on.
+// All written forms that `dates` has for a day of the Gregorian calendar, from 1900 on.
 std::vector<std::string> written_dates(int year, int month, int day);
 
-// Below 10^12. 1234: "one thousand two hundred thirty-four"; 10500: "一万零五百".
+// The number must be below 10^12. 1234: "one thousand two hundred thirty-four"; 10500: "一万零五百".
 std::string english_number(uint64_t number);
 std::string chinese_number(uint64_t number);
 

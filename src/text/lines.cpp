@@ -22,8 +22,8 @@ void check_not_empty(const std::string& path, const std::vector<std::string>& li
 
 }  // namespace
 
-LineReader::LineReader(const std::string& path, size_t most_bytes)
-    : file_(path), most_bytes_(most_bytes), block_(kBlock) {}
+LineReader::LineReader(const std::string& path, size_t max_bytes)
+    : file_(path), max_bytes_(max_bytes), block_(kBlock) {}
 
 std::string LineReader::place() const { return fmt::format("{}:{}", file_.name(), line_number_); }
 
@@ -37,7 +37,7 @@ bool LineReader::refill() {
   }
 }
 
-// The bytes up to a \n or the end of the file.
+// Reads up to a \n or the end of the file.
 bool LineReader::read_raw(std::string& line) {
   line.clear();
   ++line_number_;
@@ -46,9 +46,9 @@ bool LineReader::read_raw(std::string& line) {
     const char* from = block_.data() + begin_;
     const auto* newline = static_cast<const char*>(std::memchr(from, '\n', end_ - begin_));
     const size_t count = newline ? static_cast<size_t>(newline - from) : end_ - begin_;
-    // One byte more is a \r that will go.
-    check(line.size() + count <= most_bytes_ + 1, "{}: expected a line of at most {} bytes, got more", place(),
-          most_bytes_);
+    // One more byte is allowed for a \r, which is removed later.
+    check(line.size() + count <= max_bytes_ + 1, "{}: expected a line of at most {} bytes, got more", place(),
+          max_bytes_);
     line.append(from, count);
     begin_ += count + (newline ? 1 : 0);
     if (newline) return true;
@@ -62,7 +62,7 @@ bool LineReader::next(std::string& line) {
   }
   if (line.ends_with('\r')) line.pop_back();
   if (line_number_ == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
-  check(line.size() <= most_bytes_, "{}: expected a line of at most {} bytes, got more", place(), most_bytes_);
+  check(line.size() <= max_bytes_, "{}: expected a line of at most {} bytes, got more", place(), max_bytes_);
   const size_t bad = find_invalid_utf8(line);
   if (bad != std::string::npos) {
     fail("{}: not valid UTF-8: byte 0x{:02X} at position {}", place(), static_cast<unsigned char>(line[bad]), bad + 1);
@@ -72,23 +72,23 @@ bool LineReader::next(std::string& line) {
   return true;
 }
 
-std::vector<std::string> read_lines(const std::string& path, size_t most_bytes) {
-  LineReader reader(path, most_bytes);
+std::vector<std::string> read_lines(const std::string& path, size_t max_bytes) {
+  LineReader reader(path, max_bytes);
   std::vector<std::string> lines;
   for (std::string line; reader.next(line);) lines.push_back(line);
   check_not_empty(path, lines);
   return lines;
 }
 
-ParallelLines read_parallel(const std::string& source_path, const std::string& target_path, size_t most_bytes) {
-  ParallelLines lines{read_lines(source_path, most_bytes), read_lines(target_path, most_bytes)};
+ParallelLines read_parallel(const std::string& source_path, const std::string& target_path, size_t max_bytes) {
+  ParallelLines lines{read_lines(source_path, max_bytes), read_lines(target_path, max_bytes)};
   check(lines.source.size() == lines.target.size(), "corpus: expected as many lines in {} as in {}, got {} and {}",
         target_path, source_path, lines.target.size(), lines.source.size());
   return lines;
 }
 
-ParallelLines read_tsv(const std::string& path, size_t most_bytes) {
-  LineReader reader(path, most_bytes);
+ParallelLines read_tsv(const std::string& path, size_t max_bytes) {
+  LineReader reader(path, max_bytes);
   ParallelLines lines;
   for (std::string line; reader.next(line);) {
     const auto columns = 1 + std::count(line.begin(), line.end(), '\t');

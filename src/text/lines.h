@@ -1,5 +1,5 @@
-// Text as people keep it: UTF-8, a sentence a line, plain or gzip, one side a file or both in a TSV.
-// Whatever is wrong with it is an Error that names the file and the line.
+// Reads text files: UTF-8, one sentence per line, plain or gzip; parallel text is two files or one TSV.
+// Errors name the file and the line.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace fovea {
 
-constexpr size_t kMostLineBytes = 1'000'000;
+constexpr size_t kMaxLineBytes = 1'000'000;
 
-// Reads line after line. A line ends at \n, and a \r before it is dropped, as is a byte order mark at the
-// beginning. "-" is standard input.
+// Reads a file line by line. A line ends at \n; a \r before it and a byte order mark at the start of the file are
+// removed. "-" is standard input.
 class LineReader {
  public:
-  explicit LineReader(const std::string& path, size_t most_bytes = kMostLineBytes);
-  // False at the end. Error for invalid UTF-8, a NUL byte and a line that is too long.
+  explicit LineReader(const std::string& path, size_t max_bytes = kMaxLineBytes);
+  // Returns false at the end. Throws an Error for invalid UTF-8, a NUL byte or a line that is too long.
   bool next(std::string& line);
-  int64_t line_number() const { return line_number_; }  // of the line read last, from 1
+  int64_t line_number() const { return line_number_; }  // of the last line read, from 1
   std::string place() const;                            // "file:line"
 
  private:
@@ -28,23 +28,23 @@ class LineReader {
   bool read_raw(std::string& line);
 
   InputFile file_;
-  size_t most_bytes_;
+  size_t max_bytes_;
   std::vector<char> block_;
   size_t begin_ = 0, end_ = 0;
   int64_t line_number_ = 0;
 };
 
-// All lines; Error when there are none, or only empty ones.
-std::vector<std::string> read_lines(const std::string& path, size_t most_bytes = kMostLineBytes);
+// Reads all lines. Throws an Error if there are none, or if all of them are empty.
+std::vector<std::string> read_lines(const std::string& path, size_t max_bytes = kMaxLineBytes);
 
-// Line i of one side belongs to line i of the other.
+// Line i of the source is translated by line i of the target.
 struct ParallelLines {
   std::vector<std::string> source, target;
 };
 
 ParallelLines read_parallel(const std::string& source_path, const std::string& target_path,
-                            size_t most_bytes = kMostLineBytes);
-// Two columns with a tab between them.
-ParallelLines read_tsv(const std::string& path, size_t most_bytes = kMostLineBytes);
+                            size_t max_bytes = kMaxLineBytes);
+// Reads two columns separated by a tab.
+ParallelLines read_tsv(const std::string& path, size_t max_bytes = kMaxLineBytes);
 
 }  // namespace fovea

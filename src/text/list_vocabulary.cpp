@@ -74,7 +74,7 @@ class ListVocabulary final : public Vocabulary {
  public:
   explicit ListVocabulary(Unit unit) : unit_(unit) {}
 
-  // False when it is there already.
+  // Returns false for a duplicate.
   bool add(std::string entry) {
     const auto id = static_cast<int32_t>(size());
     if (!ids_.emplace(entry, id).second) return false;
@@ -96,7 +96,7 @@ class ListVocabulary final : public Vocabulary {
       const std::string_view unit = text.substr(begin, end - begin);
       tokens.push_back({.id = id_of(unit), .begin = begin, .end = end, .text = std::string(unit)});
     });
-    mark_words(text, tokens);
+    mark_word_starts(text, tokens);
     return tokens;
   }
 
@@ -118,12 +118,12 @@ class ListVocabulary final : public Vocabulary {
   std::string decode_valid(std::span<const int32_t> ids, std::vector<Token>& tokens) const override {
     std::string text;
     for (const int32_t id : ids) {
-      const std::string unit = is_silent(id) ? "" : id == kUnknown ? std::string(kUnknownText) : piece(id);
-      if (unit_ == Unit::kWord && !is_silent(id) && !text.empty()) text += ' ';
+      const std::string unit = is_control_token(id) ? "" : id == kUnknown ? std::string(kUnknownText) : piece(id);
+      if (unit_ == Unit::kWord && !is_control_token(id) && !text.empty()) text += ' ';
       tokens.push_back({.id = id, .begin = text.size(), .end = text.size() + unit.size(), .text = unit});
       text += unit;
     }
-    mark_words(text, tokens);
+    mark_word_starts(text, tokens);
     return text;
   }
 

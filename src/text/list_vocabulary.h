@@ -1,4 +1,4 @@
-// Vocabularies that are lists: of words, which spaces separate, or of characters (Unicode code points).
+// Vocabularies that are lists of words (separated by white space) or of characters (Unicode code points).
 #pragma once
 
 #include "text/vocabulary.h"
@@ -7,9 +7,9 @@ namespace fovea {
 
 constexpr std::string_view kListExtension = "vocab";
 
-// The most frequent first; equally frequent ones in the order of their bytes.
+// Sorted by frequency; entries of equal frequency are sorted bytewise.
 std::unique_ptr<Vocabulary> train_list(std::span<const std::string> lines, const VocabularyOptions& options);
-// Error with file and line when the file is not whole.
+// Throws an Error with file and line if the file is damaged.
 std::unique_ptr<Vocabulary> load_list(const std::string& path);
 
 }  // namespace fovea

@@ -35,8 +35,8 @@ std::string english_hundreds(uint64_t number) {
   return words;
 }
 
-// 1 to 9999, as it stands before 亿 or 万 or at the end. A zero between two digits is said once, at the end never.
-// `first`: nothing stands before it, so ten is 十 and not 一十.
+// A group of four digits, 1 to 9999. Zeros between two digits are spoken once, zeros at the end never. `first` is true
+// for the leading group, in which ten is 十 and not 一十.
 std::string chinese_group(uint64_t number, bool first) {
   constexpr std::string_view kDigits[] = {"", "一", "二", "三", "四", "五", "六", "七", "八", "九"};
   constexpr std::string_view kUnits[] = {"千", "百", "十", ""};
@@ -80,7 +80,7 @@ std::string chinese_number(uint64_t number) {
   check(number < kLimit, "numbers: expected a number below {}, got {}", kLimit, number);
   if (number == 0) return "零";
   std::string words;
-  bool gap = false;  // a whole group of zeros was skipped
+  bool gap = false;  // the group before was zero
   for (const auto& [value, name] : {Scale{100'000'000, "亿"}, {10'000, "万"}, {1, ""}}) {
     const uint64_t group = number / value % 10'000;
     if (group == 0) {

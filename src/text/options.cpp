@@ -1,4 +1,4 @@
-// What a recipe may say about vocabularies, corpora and batches.
+// The settings of vocabularies, corpora and batches in recipes.
 #include "base/fields.h"
 #include "text/batches.h"
 #include "text/corpus.h"

@@ -17,7 +17,7 @@
 #include "text/utf8.h"
 #include "text/words.h"
 
-// Exported by the library, though no header of it says so.
+// The library exports this function but does not declare it in a header.
 namespace sentencepiece::logging {
 void SetMinLogLevel(int level);  // NOLINT(readability-identifier-naming)
 }
@@ -30,12 +30,12 @@ constexpr std::string_view kSpace = "\u2581";  // how SentencePiece writes a spa
 
 enum class Model : uint8_t { kUnigram = 1, kBpe = 2 };  // as in SentencePiece's files
 
-// Reads as much of the protocol buffers' wire format as is needed to find one field.
+// A minimal reader of the protocol buffers' wire format, sufficient to find one field.
 class Message {
  public:
   explicit Message(std::string_view bytes) : bytes_(bytes) {}
 
-  // Goes to the next field; false at the end, or where it is not well-formed.
+  // Moves to the next field; returns false at the end or if the message is malformed.
   bool next() {
     const uint64_t key = varint();
     field_ = key >> 3;
@@ -75,7 +75,7 @@ class Message {
   std::string_view payload_;
 };
 
-// ModelProto.trainer_spec (field 2) . model_type (field 3); unigram when it is not there.
+// ModelProto.trainer_spec (field 2) . model_type (field 3); the default is unigram.
 uint64_t model_type(std::string_view bytes) {
   for (Message model(bytes); model.next();) {
     if (model.field() != 2) continue;
@@ -85,7 +85,7 @@ uint64_t model_type(std::string_view bytes) {
   return static_cast<uint64_t>(Model::kUnigram);
 }
 
-// SentencePiece keeps tabs for itself and would never know one.
+// SentencePiece uses tabs internally and cannot encode them.
 std::string without_tabs(std::string_view text) {
   std::string spaced(text);
   std::replace(spaced.begin(), spaced.end(), '\t', ' ');
@@ -94,7 +94,7 @@ std::string without_tabs(std::string_view text) {
 
 class SentencePieceVocabulary final : public Vocabulary {
  public:
-  // `name` is for errors.
+  // Error messages start with `name`.
   SentencePieceVocabulary(std::string_view bytes, const std::string& name) : pieces_(load(bytes, name)) {
     const auto type = model_type(bytes);
     check(type == static_cast<uint64_t>(Model::kUnigram) || type == static_cast<uint64_t>(Model::kBpe),
@@ -128,7 +128,7 @@ class SentencePieceVocabulary final : public Vocabulary {
   std::string decode_valid(std::span<const int32_t> ids, std::vector<Token>& tokens) const override {
     const auto decoded = processor_.DecodeIdsAsImmutableProto(std::vector<int>(ids.begin(), ids.end()));
     std::string text = decoded.text();
-    // Bytes can spell the end of a line, and a sentence is one line.
+    // Byte pieces can decode to a line break, but a sentence must stay on one line.
     for (char& c : text)
       if (c == '\n' || c == '\r' || c == '\0') c = ' ';
     tokens = tokens_of(decoded, text);
@@ -142,7 +142,7 @@ class SentencePieceVocabulary final : public Vocabulary {
     return processor_;
   }
 
-  // SentencePiece counts the space before a piece to its surface; a token does not.
+  // The surface of a SentencePiece piece includes the space before it; a Token does not.
   static std::vector<Token> tokens_of(const sentencepiece::ImmutableSentencePieceText& pieces, std::string_view text) {
     std::vector<Token> tokens;
     for (const auto& piece : pieces.pieces()) {
@@ -154,7 +154,7 @@ class SentencePieceVocabulary final : public Vocabulary {
                         .end = end,
                         .text = std::string(text.substr(begin, end - begin))});
     }
-    mark_words(text, tokens);
+    mark_word_starts(text, tokens);
     return tokens;
   }
 
@@ -171,7 +171,7 @@ std::vector<int32_t> SentencePieceVocabulary::sample(std::string_view text, doub
     (model_ == Model::kBpe ? sample_bpe : sample_unigram)(pieces_, word, rate, random, ids);
     word.clear();
   };
-  // No piece reaches across a space, so words are drawn one by one; what the model does not know stays.
+  // No piece spans a space, so each word is sampled separately; unknown and byte pieces are not sampled.
   const auto best = processor_.EncodeAsImmutableProto(without_tabs(text));
   for (const auto& piece : best.pieces()) {
     const bool ordinary = pieces_.ordinary(static_cast<int32_t>(piece.id()));
@@ -186,7 +186,7 @@ std::vector<int32_t> SentencePieceVocabulary::sample(std::string_view text, doub
   return ids;
 }
 
-// Hands the trainer the lines that it can learn from: it ends the program when there are none.
+// Passes only usable lines to the trainer, which aborts the process if there are none.
 class Lines final : public sentencepiece::SentenceIterator {
  public:
   explicit Lines(std::span<const std::string> lines) {
@@ -203,10 +203,10 @@ class Lines final : public sentencepiece::SentenceIterator {
   sentencepiece::util::Status status() const override { return {}; }
 
  private:
-  // Has a character that no normalisation takes away, and not the trainer's own mark.
+  // Whether the line has a character that survives normalisation, and not the trainer's reserved U+2585.
   static bool useful(std::string_view line) {
-    if (line.size() > kMostLineBytes || line.find("\u2585") != std::string_view::npos) return false;
-    if (longest_word(line) > kMostWordCharacters) return false;
+    if (line.size() > kMaxLineBytes || line.find("\u2585") != std::string_view::npos) return false;
+    if (longest_word(line) > kMaxWordCharacters) return false;
     for (const auto& [value, begin, end] : code_points(line)) {
       const bool stays = (value > 0x20 && value < 0x7F) || (value >= 0xC0 && value < 0x2000) ||
                          (value >= 0x2100 && value < 0x2500) || (value > 0x3000 && value < 0xD800) ||
@@ -221,8 +221,8 @@ class Lines final : public sentencepiece::SentenceIterator {
   std::string line_;
 };
 
-// An alphabet is small and is known whole, digits and rare letters too: the share of characters to know is
-// raised to what the most frequent ones make up, and matters only for scripts with thousands of them.
+// Raises the character coverage so that the 256 most frequent characters are always known. An alphabet is then covered
+// completely, and the setting matters only for scripts with thousands of characters.
 double coverage_for(std::span<const std::string> lines, double coverage) {
   constexpr size_t kAlphabet = 256;
   std::unordered_map<char32_t, int64_t> counts;
@@ -238,7 +238,7 @@ double coverage_for(std::span<const std::string> lines, double coverage) {
   return std::max(coverage, static_cast<double>(alphabet) / static_cast<double>(all));
 }
 
-// The trainer says "... smaller than required_chars. 10 vs 18. ..."
+// Replaces the trainer's message "... smaller than required_chars. 10 vs 18. ..." by one that names the setting.
 [[noreturn]] void explain(const std::string& message, const VocabularyOptions& options) {
   const size_t at = message.find(" vs ");
   int64_t least = 0;
@@ -268,8 +268,8 @@ std::unique_ptr<Vocabulary> train_sentencepiece(std::span<const std::string> lin
       {"bos_id", std::to_string(kBegin)},
       {"eos_id", std::to_string(kEnd)},
       {"unk_surface", std::string(kUnknownText)},
-      {"max_sentence_length", std::to_string(kMostLineBytes)},
-      {"num_threads", "16"},  // sums are cut by it: the same model on every machine
+      {"max_sentence_length", std::to_string(kMaxLineBytes)},
+      {"num_threads", "16"},  // fixed, because the order of floating-point sums depends on it
       {"minloglevel", "3"},
   };
   std::string bytes;

@@ -1,4 +1,4 @@
-// Subwords: SentencePiece models, trained in place (Kudo and Richardson 2018).
+// Subword vocabularies: SentencePiece models (Kudo and Richardson 2018).
 #pragma once
 
 #include "text/vocabulary.h"
@@ -8,7 +8,7 @@ namespace fovea {
 constexpr std::string_view kSentencePieceExtension = "spm";
 
 std::unique_ptr<Vocabulary> train_sentencepiece(std::span<const std::string> lines, const VocabularyOptions& options);
-// Error when it is no SentencePiece model, or one whose special ids are not ours.
+// Throws an Error if the file is not a SentencePiece model or if its special ids differ from ours.
 std::unique_ptr<Vocabulary> load_sentencepiece(const std::string& path);
 
 }  // namespace fovea

@@ -10,19 +10,19 @@ namespace fovea {
 
 namespace {
 
-constexpr double kNever = -std::numeric_limits<double>::infinity();
+constexpr double kLogZero = -std::numeric_limits<double>::infinity();
 
-// A piece in the lattice of a word. Those that end at the same byte are chained.
+// A piece in the lattice of a word. Arcs that end at the same byte form a linked list.
 struct Arc {
   size_t begin;
   int32_t id;
-  int32_t next;   // in the chain; -1 at its end
-  double weight;  // log, summed over all ways to get to its end through it
+  int32_t next;   // the next arc of the list; -1 at its end
+  double weight;  // the log of the total weight of all paths to the arc's end that use it
 };
 
-// log Σ exp(weight) over a chain.
+// log Σ exp(weight) over a list of arcs.
 double log_sum(const std::vector<Arc>& arcs, int32_t chain) {
-  double most = kNever, sum = 0;
+  double most = kLogZero, sum = 0;
   for (int32_t i = chain; i >= 0; i = arcs[static_cast<size_t>(i)].next)
     most = std::max(most, arcs[static_cast<size_t>(i)].weight);
   for (int32_t i = chain; i >= 0; i = arcs[static_cast<size_t>(i)].next)
@@ -56,7 +56,7 @@ int32_t PieceTree::find(std::string_view piece) const {
 void sample_unigram(const PieceTree& pieces, std::string_view word, double exponent, Random& random,
                     std::vector<int32_t>& ids) {
   std::vector<Arc> arcs;
-  std::vector<int32_t> ending(word.size() + 1, -1);  // the chain of arcs that end at a byte
+  std::vector<int32_t> ending(word.size() + 1, -1);  // for each byte, the list of arcs that end there
   for (size_t begin = 0; begin < word.size(); ++begin) {
     if (begin > 0 && ending[begin] < 0) continue;
     const double before = begin == 0 ? 0 : log_sum(arcs, ending[begin]);
@@ -75,10 +75,10 @@ void sample_unigram(const PieceTree& pieces, std::string_view word, double expon
   for (size_t end = word.size(); end > 0;) {
     const double total = log_sum(arcs, ending[end]);
     const Arc* drawn = &arcs[static_cast<size_t>(ending[end])];
-    double rest = random.uniform() - std::exp(drawn->weight - total);
-    while (rest >= 0 && drawn->next >= 0) {
+    double remaining = random.uniform() - std::exp(drawn->weight - total);
+    while (remaining >= 0 && drawn->next >= 0) {
       drawn = &arcs[static_cast<size_t>(drawn->next)];
-      rest -= std::exp(drawn->weight - total);
+      remaining -= std::exp(drawn->weight - total);
     }
     ids.push_back(drawn->id);
     end = drawn->begin;
@@ -88,14 +88,14 @@ void sample_unigram(const PieceTree& pieces, std::string_view word, double expon
 
 void sample_bpe(const PieceTree& pieces, std::string_view word, double dropout, Random& random,
                 std::vector<int32_t>& ids) {
-  std::vector<size_t> cuts;  // symbol i is bytes [cuts[i], cuts[i + 1])
-  for (const auto& [value, begin, end] : code_points(word)) cuts.push_back(begin);
-  cuts.push_back(word.size());
+  std::vector<size_t> bounds;  // symbol i is bytes [bounds[i], bounds[i + 1])
+  for (const auto& [value, begin, end] : code_points(word)) bounds.push_back(begin);
+  bounds.push_back(word.size());
   const auto joined = [&](size_t i, size_t symbols) {
-    return pieces.find(word.substr(cuts[i], cuts[i + symbols] - cuts[i]));
+    return pieces.find(word.substr(bounds[i], bounds[i + symbols] - bounds[i]));
   };
-  std::vector<int32_t> merges;  // what symbols i and i + 1 make; -1 for nothing
-  for (size_t i = 0; i + 2 < cuts.size(); ++i) merges.push_back(joined(i, 2));
+  std::vector<int32_t> merges;  // the piece that symbols i and i + 1 merge to; -1 if there is none
+  for (size_t i = 0; i + 2 < bounds.size(); ++i) merges.push_back(joined(i, 2));
   while (true) {
     size_t best = merges.size();
     for (size_t i = 0; i < merges.size(); ++i) {
@@ -103,12 +103,12 @@ void sample_bpe(const PieceTree& pieces, std::string_view word, double dropout, 
       if (best == merges.size() || pieces.score(merges[i]) > pieces.score(merges[best])) best = i;
     }
     if (best == merges.size()) break;
-    cuts.erase(cuts.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+    bounds.erase(bounds.begin() + static_cast<std::ptrdiff_t>(best) + 1);
     merges.erase(merges.begin() + static_cast<std::ptrdiff_t>(best));
     if (best > 0) merges[best - 1] = joined(best - 1, 2);
     if (best < merges.size()) merges[best] = joined(best, 2);
   }
-  for (size_t i = 0; i + 1 < cuts.size(); ++i) ids.push_back(joined(i, 1));
+  for (size_t i = 0; i + 1 < bounds.size(); ++i) ids.push_back(joined(i, 1));
 }
 
 }  // namespace fovea

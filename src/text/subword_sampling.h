@@ -1,5 +1,5 @@
-// Cutting a word at random. SentencePiece can do this too, but from a generator that it seeds once per
-// thread, so that its draws cannot be repeated; these come from ours.
+// Subword sampling. SentencePiece implements it too, but with a random generator that is seeded once per thread, so
+// that results cannot be reproduced; these functions use our generator.
 #pragma once
 
 #include <sentencepiece_processor.h>
@@ -13,17 +13,17 @@
 
 namespace fovea {
 
-// The ordinary pieces of a model (not special, not a byte) as a tree of their bytes.
+// A trie over the bytes of a model's ordinary pieces (neither special nor single bytes).
 class PieceTree {
  public:
   explicit PieceTree(const sentencepiece::SentencePieceProcessor& model);
-  // The node one byte further; -1 when no piece goes on like that. The root is 0.
+  // The child of a node for a byte; -1 if there is none. The root is node 0.
   int32_t step(int32_t node, char byte) const {
     const auto found = steps_.find(key(node, byte));
     return found == steps_.end() ? -1 : found->second;
   }
-  int32_t id(int32_t node) const { return ids_[static_cast<size_t>(node)]; }  // -1 when no piece ends there
-  int32_t find(std::string_view piece) const;                                 // its id, or -1
+  int32_t id(int32_t node) const { return ids_[static_cast<size_t>(node)]; }  // -1 if no piece ends at the node
+  int32_t find(std::string_view piece) const;                                 // the id of a piece, or -1
   double score(int32_t id) const { return scores_[static_cast<size_t>(id)]; }
   bool ordinary(int32_t id) const { return ordinary_[static_cast<size_t>(id)]; }
 
@@ -38,12 +38,12 @@ class PieceTree {
 };
 
 // Kudo (2018), "Subword regularization": a segmentation x is drawn with probability ∝ p(x)^exponent, by
-// filtering forward and sampling backward. The word must be a row of ordinary pieces.
+// forward filtering and backward sampling. The word must be a concatenation of ordinary pieces.
 void sample_unigram(const PieceTree& pieces, std::string_view word, double exponent, Random& random,
                     std::vector<int32_t>& ids);
 
-// Provilkov et al. (2020), "BPE-dropout": at every step each possible merge is left out with
-// probability `dropout`, and the best of the others is done.
+// Provilkov et al. (2020), "BPE-dropout": at every step each possible merge is dropped with probability `dropout`, and
+// the best remaining merge is applied.
 void sample_bpe(const PieceTree& pieces, std::string_view word, double dropout, Random& random,
                 std::vector<int32_t>& ids);
 

@@ -26,7 +26,7 @@ constexpr Range kUnspaced[] = {
     {0x1000, 0x109F},    // Burmese
     {0x1780, 0x17FF},    // Khmer
     {0x2E80, 0x2FDF},    // radicals
-    {0x3003, 0x3007},    // marks that stand for a character
+    {0x3003, 0x3007},    // iteration marks
     {0x3021, 0x312F},    // Hangzhou numerals, kana, bopomofo
     {0x31A0, 0x31FF},    // bopomofo, strokes, kana
     {0x3400, 0x4DBF},    // Han
@@ -44,7 +44,7 @@ bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC
 CodePoint code_point_at(std::string_view text, size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   if (lead < 0x80) return {lead, at, at + 1};
-  // Bytes, bits of the first one, and the least value that needs so many bytes.
+  // The number of bytes, the payload bits of the first byte, and the smallest value that needs this many bytes.
   const size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
   constexpr char32_t kMask[] = {0, 0, 0x1F, 0x0F, 0x07}, kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   const CodePoint invalid{kReplacement, at, at + 1};
@@ -86,15 +86,15 @@ size_t find_invalid_utf8(std::string_view text) {
   size_t at = 0;
   while (at < text.size()) {
     // Eight ASCII bytes at once.
-    uint64_t word;
-    while (text.size() - at >= sizeof word) {
-      std::memcpy(&word, text.data() + at, sizeof word);
-      if (word & 0x8080808080808080u) break;
-      at += sizeof word;
+    uint64_t eight;
+    while (text.size() - at >= sizeof eight) {
+      std::memcpy(&eight, text.data() + at, sizeof eight);
+      if (eight & 0x8080808080808080u) break;
+      at += sizeof eight;
     }
     if (at == text.size()) break;
     const CodePoint next = code_point_at(text, at);
-    // A replacement character that is really there has three bytes.
+    // A replacement character that is part of the text has three bytes.
     if (next.value == kReplacement && next.end == at + 1) return at;
     at = next.end;
   }

@@ -1,4 +1,4 @@
-// UTF-8 and the little that Fovea needs to know about characters.
+// UTF-8 and the properties of characters that Fovea uses.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace fovea {
 
-constexpr char32_t kReplacement = 0xFFFD;  // stands for bytes that are no character
+constexpr char32_t kReplacement = 0xFFFD;  // replaces invalid bytes
 
 // One character of a text: bytes [begin, end).
 struct CodePoint {
@@ -16,7 +16,7 @@ struct CodePoint {
   size_t begin, end;
 };
 
-// The character that begins at byte `at`. Where there is none, one byte as kReplacement.
+// The character that starts at byte `at`; an invalid byte is returned as kReplacement.
 CodePoint code_point_at(std::string_view text, size_t at);
 
 // for (const auto& [value, begin, end] : code_points(text))
@@ -45,20 +45,20 @@ class CodePoints {
   std::string_view text_;
 };
 inline CodePoints code_points(std::string_view text) { return CodePoints(text); }
-int64_t count_code_points(std::string_view text);  // of valid UTF-8
+int64_t count_code_points(std::string_view text);  // the text must be valid UTF-8
 
 void append_code_point(std::string& text, char32_t value);
 
-// Where the first byte is that is not UTF-8 (overlong forms, surrogates and values above U+10FFFF are
-// not); npos when all is well.
+// The position of the first invalid byte; npos if the text is valid. Overlong forms, surrogates and values above
+// U+10FFFF are invalid.
 size_t find_invalid_utf8(std::string_view text);
 
-// Unicode's White_Space.
+// Unicode's White_Space property.
 bool is_space(char32_t value);
-// Of a script written without spaces between words: Chinese characters, kana, Thai, Lao, Khmer, Burmese.
+// Whether the character's script has no spaces between words: Han, kana, Thai, Lao, Khmer, Burmese.
 bool is_unspaced(char32_t value);
 
-// Whether there are Chinese characters in it.
+// Whether the text contains Han characters.
 bool has_han(std::string_view text);
 
 }  // namespace fovea

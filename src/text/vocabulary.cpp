@@ -43,7 +43,7 @@ std::string path_of(const std::string& folder, const std::string& stem, std::str
 
 void save_vocabulary(const Vocabulary& vocabulary, const std::string& folder, const std::string& stem) {
   write_file_atomically(path_of(folder, stem, vocabulary.extension()), vocabulary.bytes());
-  // One of another kind that was there before must not be found instead.
+  // An older vocabulary of another kind must not be loaded instead.
   const std::string_view other = vocabulary.extension() == kListExtension ? kSentencePieceExtension : kListExtension;
   std::filesystem::remove(path_of(folder, stem, other));
 }

@@ -24,17 +24,17 @@ bool word_begins_at(std::string_view text, size_t at) {
 
 }  // namespace
 
-void mark_words(std::string_view text, std::vector<Token>& tokens) {
+void mark_word_starts(std::string_view text, std::vector<Token>& tokens) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     Token& token = tokens[i];
-    // An empty token (a lone space, the first bytes of a character) has begun the word that follows it.
-    const bool continues = i > 0 && tokens[i - 1].begin == token.begin && !is_silent(tokens[i - 1].id);
-    token.starts_word = i == 0 || is_silent(token.id) || (!continues && word_begins_at(text, token.begin));
+    // An empty token (a single space, the first bytes of a character) already starts the word that follows it.
+    const bool continues = i > 0 && tokens[i - 1].begin == token.begin && !is_control_token(tokens[i - 1].id);
+    token.starts_word = i == 0 || is_control_token(token.id) || (!continues && word_begins_at(text, token.begin));
   }
 }
 
-std::vector<int64_t> space_words(std::string_view text, std::span<const size_t> bytes) {
-  std::vector<size_t> begins;  // of the words
+std::vector<int64_t> word_indices(std::string_view text, std::span<const size_t> bytes) {
+  std::vector<size_t> begins;  // the position of each word
   bool after_space = true;
   for (const auto& [value, begin, end] : code_points(text)) {
     const bool space = is_space(value);

@@ -1,4 +1,4 @@
-// Where words begin among the tokens of a text.
+// Word boundaries in text and among tokens.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,16 @@
 
 namespace fovea {
 
-// Sets starts_word of each token: after a space, and wherever a script without spaces is met.
-void mark_words(std::string_view text, std::vector<Token>& tokens);
+// Sets starts_word of each token: true after a space and in scripts without spaces.
+void mark_word_starts(std::string_view text, std::vector<Token>& tokens);
 
-// The word, by white space and from 0, that lies at each of these bytes: how alignments number words.
-std::vector<int64_t> space_words(std::string_view text, std::span<const size_t> bytes);
+// For each byte position, the index from 0 of the white-space separated word at that position, as in word alignments.
+std::vector<int64_t> word_indices(std::string_view text, std::span<const size_t> bytes);
 
-// SentencePiece's BPE trainer aborts the process on a word of more than 65,535 characters. Normalisation turns one
-// character into 18 at most, so this many characters are always safe; longer words are data such as base64, not
-// language.
-constexpr int64_t kMostWordCharacters = 3'000;
-// The number of characters in the longest word, where spaces and tabs alone separate words, as SentencePiece sees them.
+// SentencePiece's BPE trainer aborts the process on a word of more than 65,535 characters. Normalisation expands one
+// character to at most 18, so words up to this limit are safe. Longer words are data such as base64, not language.
+constexpr int64_t kMaxWordCharacters = 3'000;
+// The number of characters in the longest word. Only spaces and tabs separate words, as in SentencePiece.
 int64_t longest_word(std::string_view text);
 
 }  // namespace fovea

@@ -11,7 +11,7 @@ namespace {
 std::vector<int64_t> words_of_pieces(const std::string& text, const Vocabulary& vocabulary) {
   std::vector<size_t> begins;
   for (const Token& token : vocabulary.tokenise(text)) begins.push_back(token.begin);
-  return space_words(text, begins);
+  return word_indices(text, begins);
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ void TrainingText::warn_of_long_words(const ParallelLines& lines, const std::vec
   const auto look = [&](const std::string& line, const std::string& kind, const std::string& file, size_t index) {
     if (!has_long_word(line, kind) || ++found > kNamed) return;
     messages_.push_back(fmt::format("warning: {}:{}: skipped: a word of {} characters; {} takes at most {}", file,
-                                    index + 1, thousands(longest_word(line)), kind, thousands(kMostWordCharacters)));
+                                    index + 1, thousands(longest_word(line)), kind, thousands(kMaxWordCharacters)));
   };
   for (size_t i = 0; i < lines.source.size(); ++i) {
     look(lines.source[i], recipe.source_vocabulary.kind, files.front(), i);

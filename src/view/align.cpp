@@ -47,7 +47,7 @@ std::vector<int64_t> numbers_of(const std::vector<RecordToken>& tokens, const st
   for (const RecordToken& token : tokens) {
     begins.push_back(byte_of[static_cast<size_t>(std::clamp<int64_t>(token.begin, 0, std::ssize(byte_of) - 1))]);
   }
-  const std::vector<int64_t> spaced = space_words(text, begins);
+  const std::vector<int64_t> spaced = word_indices(text, begins);
   const bool by_tokens = count == "auto" && !is_split(text);
   std::vector<int64_t> words = spaced;
   int64_t more = 0;  // words that no space separates

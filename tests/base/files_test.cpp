@@ -20,7 +20,7 @@ size_t files_in(const std::string& folder) {
   return count;
 }
 
-// While it lives, no file may grow beyond so many bytes: the nearest to a full disk that a test can have.
+// Limits the size of files during its lifetime, which simulates a full disk.
 class SmallDisk {
  public:
   explicit SmallDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -50,7 +50,7 @@ TEST(Files, WritesWhatIsReadBack) {
   EXPECT_EQ(files_in(folder.path()), 1u);
 }
 
-TEST(Files, SeesThroughGzip) {
+TEST(Files, DecompressesGzip) {
   const TemporaryFolder folder;
   std::string text;
   for (int i = 0; i < 50'000; ++i) text += std::to_string(i * 7919) + "\n";
@@ -65,8 +65,8 @@ TEST(Files, RefusesDamagedGzip) {
   std::string text;
   for (int i = 0; i < 50'000; ++i) text += std::to_string(i * 7919) + "\n";
   const std::string whole = gzip(text);
-  for (const size_t kept : {size_t{2}, size_t{5}, size_t{12}, whole.size() / 2, whole.size() - 1}) {
-    const std::string path = folder.file("cut.gz", whole.substr(0, kept));
+  for (const size_t length : {size_t{2}, size_t{5}, size_t{12}, whole.size() / 2, whole.size() - 1}) {
+    const std::string path = folder.file("truncated.gz", whole.substr(0, length));
     EXPECT_ERROR(read_file(path), path + ": the gzip file is truncated");
   }
   std::string damaged = whole;

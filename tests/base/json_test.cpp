@@ -1,4 +1,4 @@
-// Documents that an attacker would send: each is an Error with a short message, never a crash.
+// Hostile documents: each causes an Error with a short message, never a crash.
 #include "base/json.h"
 
 #include <gtest/gtest.h>

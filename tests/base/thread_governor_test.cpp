@@ -8,7 +8,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// A caller whose regions take `spent` each, of which it waits for `waited`, on a clock of its own.
+// Simulates a caller whose regions each take `spent`, of which it waits `waited` for other threads.
 class Caller {
  public:
   explicit Caller(int wanted) : wanted_(wanted) {}
@@ -30,9 +30,9 @@ class Caller {
 
 TEST(ThreadGovernor, AQuietMachineKeepsAllThreads) {
   Caller caller(8);
-  caller.run(microseconds(20), microseconds(15), 10000);  // tiny regions: mostly waiting, and nobody is late
+  caller.run(microseconds(20), microseconds(15), 10000);  // short regions: mostly waiting, but no thread is late
   EXPECT_EQ(caller.threads(), 8);
-  caller.run(milliseconds(5), milliseconds(2), 100);  // shares of unequal size
+  caller.run(milliseconds(5), milliseconds(2), 100);  // parts of unequal size
   EXPECT_EQ(caller.threads(), 8);
 }
 

@@ -54,7 +54,7 @@ TEST(ParallelFor, RunsInsideItselfAndOnOtherThreads) {
   for (const int sum : sums) EXPECT_EQ(sum, 100);
 }
 
-// Regions whose second thread is late: with that machine, one thread is faster.
+// The second thread of each region is late, as on a busy machine: one thread is faster.
 TEST(ThreadCount, FallsWhileOthersAreLate) {
   std::thread([] {
     set_thread_count(2);
@@ -67,7 +67,7 @@ TEST(ThreadCount, FallsWhileOthersAreLate) {
     }
     EXPECT_TRUE(thread_count_is_reduced());
     EXPECT_EQ(thread_count(), 1);
-    set_thread_count(2);  // is no reason to forget it
+    set_thread_count(2);  // does not end the adaptation
     EXPECT_EQ(thread_count(), 1);
     adapt_thread_count(false);
     set_thread_count(2);

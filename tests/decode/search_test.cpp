@@ -97,7 +97,7 @@ TEST_P(SearchTest, BestComeFirstAndOnce) {
       }
       EXPECT_TRUE(n == 0 || sentence[n - 1].ended || !sentence[n].ended);
       EXPECT_EQ(sentence[n].log_probs.size(), sentence[n].words.size() + (sentence[n].ended ? 1 : 0));
-      for (const int32_t word : sentence[n].words) EXPECT_FALSE(is_silent(word));
+      for (const int32_t word : sentence[n].words) EXPECT_FALSE(is_control_token(word));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Alignments as text, joined, and against gold.
+// The Pharaoh format, symmetrisation and the alignment error rate.
 #include "evaluate/alignment.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST(Symmetrise, JoinsTwoDirections) {
   const Alignment forward = {{0, 0}, {1, 1}, {2, 1}, {4, 4}}, backward = {{0, 0}, {1, 1}, {1, 2}, {5, 5}};
   EXPECT_EQ(symmetrise(forward, backward, "intersection"), (Alignment{{0, 0}, {1, 1}}));
   EXPECT_EQ(symmetrise(forward, backward, "union"), (Alignment{{0, 0}, {1, 1}, {1, 2}, {2, 1}, {4, 4}, {5, 5}}));
-  // Both neighbours of 1-1 join a word that had none; 4-4 and 5-5 touch nothing that is there.
+  // Both neighbours of 1-1 align a word that was unaligned; 4-4 and 5-5 are no neighbours of a link.
   EXPECT_EQ(symmetrise(forward, backward, "grow-diag"), (Alignment{{0, 0}, {1, 1}, {1, 2}, {2, 1}}));
   EXPECT_EQ(symmetrise(forward, backward, "grow-diag-final"),
             (Alignment{{0, 0}, {1, 1}, {1, 2}, {2, 1}, {4, 4}, {5, 5}}));

@@ -1,4 +1,4 @@
-// BLEU worked out by hand, and what a caller can do wrong.
+// BLEU computed by hand, and errors of callers.
 #include "evaluate/bleu.h"
 
 #include <cmath>
@@ -24,8 +24,8 @@ TEST(Bleu, CountsNgramsByHand) {
   EXPECT_EQ(bleu.line(), "BLEU = 53.73 83.3/60.0/50.0/33.3 (BP = 1.000 ratio = 1.000 hyp_len = 6 ref_len = 6)");
 }
 
-// Papineni et al. 2002, example 2: two of the seven are credited, for no reference has more.
-TEST(Bleu, CreditsAWordNoMoreOftenThanAReferenceHasIt) {
+// Papineni et al. 2002, example 2: two of the seven words count, because no reference has more.
+TEST(Bleu, ClipsCountsToThoseOfAReference) {
   const BleuScore bleu =
       corpus_bleu(one("the the the the the the the", {"the cat is on the mat", "there is a cat on the mat"}));
   EXPECT_EQ(bleu.matches[0], 2);
@@ -42,7 +42,7 @@ TEST(Bleu, SmoothsOrdersWithoutAMatch) {
   EXPECT_EQ(score(Smoothing::kNone), 0);
 }
 
-TEST(Bleu, PunishesShortHypotheses) {
+TEST(Bleu, PenalisesShortHypotheses) {
   const BleuScore bleu = corpus_bleu(one("one two three four five", {"one two three four five six seven"}));
   EXPECT_NEAR(bleu.brevity_penalty, std::exp(1 - 7.0 / 5), 1e-15);
   EXPECT_NEAR(bleu.score, 100 * std::exp(1 - 7.0 / 5), 1e-12);
@@ -65,9 +65,9 @@ TEST(Bleu, SentencesShorterThanFourWordsHaveAScore) {
 }
 
 TEST(Bleu, OfNothingIsZero) {
-  const BleuScore silent = corpus_bleu(one("", {"a reference"}));
-  EXPECT_EQ(silent.score, 0);
-  EXPECT_EQ(silent.brevity_penalty, 0);
+  const BleuScore empty = corpus_bleu(one("", {"a reference"}));
+  EXPECT_EQ(empty.score, 0);
+  EXPECT_EQ(empty.brevity_penalty, 0);
   EXPECT_EQ(corpus_bleu(one("", {""})).line(),
             "BLEU = 0.00 0.0/0.0/0.0/0.0 (BP = 1.000 ratio = 0.000 hyp_len = 0 ref_len = 0)");
 }

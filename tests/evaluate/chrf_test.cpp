@@ -21,7 +21,7 @@ TEST(Chrf, AveragesPrecisionAndRecallByHand) {
 // All characters match; of the words "hi" and "!" do: 2/2, and 1/1 pairs.
 TEST(Chrf, PlusPlusCountsWordsToo) {
   EXPECT_NEAR(score({"hi!", {"hi !"}}, {.word_order = 2}), 100, 1e-12);
-  // One mark leaves a word, the last before the first: "(hi" and ")", but "(" and "hi".
+  // Only one mark is separated from a word, preferably the last: "(hi" and ")", but "(" and "hi".
   const ChrfOptions words{.char_order = 0, .word_order = 1};
   EXPECT_NEAR(score({"(hi)", {"hi )"}}, words), 50, 1e-12);
   EXPECT_NEAR(score({"(hi", {"( hi"}}, words), 100, 1e-12);

@@ -1,5 +1,5 @@
-// Every case file under data/ by every setting, against what sacreBLEU itself answered: data/expected.json,
-// written by make_expected.py.
+// Compares every case file under data/ with every setting to sacreBLEU's own results in data/expected.json, which
+// make_expected.py writes.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -42,12 +42,12 @@ std::vector<std::string> read_lines(const fs::path& path) {
 
 struct Case {
   std::vector<std::string> hypotheses;
-  std::vector<std::vector<std::string>> references;  // one list a file
+  std::vector<std::vector<std::string>> references;  // one list for each file
   std::vector<Segment> segments;
 };
 
 std::map<std::string, Case> read_cases() {
-  std::set<fs::path> paths;  // in order
+  std::set<fs::path> paths;  // sorted
   for (const auto& entry : fs::directory_iterator(kData)) paths.insert(entry.path());
   std::map<std::string, Case> cases;
   for (const fs::path& path : paths) {
@@ -58,7 +58,7 @@ std::map<std::string, Case> read_cases() {
   return cases;
 }
 
-// The records of one kind, each with its case; all cases must be among them.
+// The expected results of one kind with their cases; every case must have one.
 template <class Body> void for_each_record(const std::string& kind, Body body) {
   const std::map<std::string, Case> cases = read_cases();
   std::set<std::string> seen;
@@ -88,7 +88,7 @@ std::vector<std::string> joined_tokens(const std::vector<std::string>& lines, co
 
 TEST(Sacrebleu, IsTheVersionNamed) { EXPECT_EQ(expected().at("version"), kSacrebleuVersion); }
 
-TEST(Sacrebleu, CutsLinesIntoTheSameTokens) {
+TEST(Sacrebleu, TokenisesLinesTheSame) {
   for_each_record("tokens", [](const Case& one, const Json& record) {
     EXPECT_EQ(joined_tokens(one.hypotheses, record), record.at("hypotheses").get<std::vector<std::string>>());
     for (size_t i = 0; i < one.references.size(); ++i)

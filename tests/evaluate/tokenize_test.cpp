@@ -1,4 +1,4 @@
-// The tokenizers' corners, and text as Python has it.
+// Corner cases of the tokenizers, and Python's string semantics.
 #include "evaluate/tokenize.h"
 
 #include <fmt/format.h>

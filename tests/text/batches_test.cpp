@@ -21,7 +21,7 @@ ParallelCorpus corpus_of(const std::vector<std::pair<std::vector<int32_t>, std::
   return corpus;
 }
 
-// Sentence i of the source is full of ids 4 + i, so that places can be told apart.
+// Sentence i of the source consists of the id 4 + i, so that sentences can be told apart.
 ParallelCorpus random_corpus(int count, int longest) {
   ParallelCorpus corpus;
   Random random(11);
@@ -93,7 +93,7 @@ TEST(Batcher, EpochsHoldEachSentenceOnceWithinTheBudget) {
       tokens += batch.target_tokens;
       padded += batch.target_out.size();
       seen.insert(seen.end(), batch.rows.begin(), batch.rows.end());
-      // Column c holds sentence rows[c].
+      // Column c is sentence rows[c].
       const auto first = to_host<int32_t>(batch.source[0]);
       for (size_t c = 0; c < batch.rows.size(); ++c) EXPECT_EQ(first[c], 4 + batch.rows[c]);
     }
@@ -121,7 +121,7 @@ TEST(Batcher, ShapesRepeatInEveryEpoch) {
   EXPECT_EQ(shapes(), shapes());
 }
 
-TEST(Batcher, GoesOnWhereItStopped) {
+TEST(Batcher, ResumesWhereItStopped) {
   const ParallelCorpus corpus = random_corpus(200, 15);
   const BatchOptions options{.tokens = 100, .seed = 9};
   Batcher whole(corpus, options);

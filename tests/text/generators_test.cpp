@@ -66,7 +66,7 @@ TEST(Generators, ChineseNumbers) {
   for (const auto& [number, words] : known) EXPECT_EQ(chinese_number(number), words) << number;
 }
 
-// Reads Chinese words back, by their value alone.
+// Parses Chinese numerals by adding up their values.
 uint64_t value_of(const std::string& words) {
   uint64_t total = 0, group = 0, digit = 0;
   for (const auto& [value, begin, end] : code_points(words)) {

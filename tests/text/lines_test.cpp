@@ -51,13 +51,13 @@ TEST(Lines, TruncatedGzipSaysWhereItBroke) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += std::to_string(i * 7919) + "\n";
   const std::string whole = gzip(text);
-  const std::string path = folder.file("cut.gz", whole.substr(0, whole.size() - 9));
+  const std::string path = folder.file("truncated.gz", whole.substr(0, whole.size() - 9));
   EXPECT_ERROR(read_lines(path), path + ": the gzip file is truncated (line ");
 }
 
 TEST(Lines, LongLinesAreRefused) {
   const TemporaryFolder folder;
-  const std::string most(kMostLineBytes, 'x');
+  const std::string most(kMaxLineBytes, 'x');
   EXPECT_EQ(read_lines(folder.file("most", "a\n" + most + "\r\n")), (Lines{"a", most}));
   EXPECT_ERROR(read_lines(folder.file("more", "a\n" + most + "x\n")),
                folder.file("more") + ":2: expected a line of at most 1000000 bytes, got more");

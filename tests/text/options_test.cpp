@@ -24,7 +24,7 @@ TEST(TextOptions, AreSetByName) {
   EXPECT_ERROR(fields.find("batches.multiple").set_text("0"), "at least 1");
 }
 
-// What a recipe can say, the code accepts.
+// The code accepts every value that recipes allow.
 TEST(TextOptions, ChoicesAreUnderstood) {
   const std::vector<std::string> lines = {"ein kleiner Text, ein zweiter Text"};
   for (const char* kind : {"unigram", "bpe", "word", "character"}) {

@@ -5,7 +5,7 @@
 namespace fovea {
 namespace {
 
-TEST(Utf8, EveryCodePointGoesRound) {
+TEST(Utf8, DecodesEveryCodePointItEncodes) {
   for (char32_t value = 0; value <= 0x10FFFF; ++value) {
     if (value >= 0xD800 && value <= 0xDFFF) continue;
     std::string text;
@@ -17,7 +17,7 @@ TEST(Utf8, EveryCodePointGoesRound) {
   }
 }
 
-TEST(Utf8, FindsWhatIsNotUtf8) {
+TEST(Utf8, FindsInvalidBytes) {
   const auto bad = [](std::string_view text) { return find_invalid_utf8(text); };
   EXPECT_EQ(bad(""), std::string::npos);
   EXPECT_EQ(bad("plain ASCII, more than eight bytes, then é 中 😀"), std::string::npos);
@@ -30,7 +30,7 @@ TEST(Utf8, FindsWhatIsNotUtf8) {
   EXPECT_EQ(bad("a\xED\xA0\x80"), 1u);     // a surrogate
   EXPECT_EQ(bad("\xF4\x90\x80\x80"), 0u);  // beyond U+10FFFF
   EXPECT_EQ(bad("\xF5\x80\x80\x80"), 0u);
-  EXPECT_EQ(bad("\xE4\xB8"), 0u);  // cut off
+  EXPECT_EQ(bad("\xE4\xB8"), 0u);  // truncated
   EXPECT_EQ(bad("\xE4\xB8z"), 0u);
 }
 
@@ -40,7 +40,7 @@ TEST(Utf8, WalksOverBrokenBytesOneByOne) {
   EXPECT_EQ(values, (std::u32string{U'a', kReplacement, kReplacement, kReplacement, U'\u4E2D'}));
 }
 
-TEST(Utf8, KnowsSpacesAndScriptsWithoutThem) {
+TEST(Utf8, ClassifiesSpacesAndScriptsWithoutThem) {
   for (const char32_t value : std::u32string_view(U" \t\u00A0\u2003\u3000")) EXPECT_TRUE(is_space(value));
   for (const char32_t value : U"a_中\u200B") EXPECT_FALSE(is_space(value));
   for (const char32_t value : std::u32string_view(U"中文かなカ〇𠀀ไทยລາວမြန်ខ្មែរ"))

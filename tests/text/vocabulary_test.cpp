@@ -52,7 +52,7 @@ class EveryKind : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Vocabulary, EveryKind, testing::Values("unigram", "bpe", "word", "character"),
                          [](const auto& kind) { return kind.param; });
 
-TEST_P(EveryKind, GoesRound) {
+TEST_P(EveryKind, DecodesWhatItEncodes) {
   const auto vocabulary = train(options(GetParam(), 400));
   EXPECT_EQ(vocabulary->kind(), GetParam());
   for (const std::string& line : corpus()) {
@@ -64,7 +64,7 @@ TEST_P(EveryKind, GoesRound) {
   }
 }
 
-TEST_P(EveryKind, AnOverlongWordIsNoTrouble) {
+TEST_P(EveryKind, AcceptsAnOverlongWord) {
   const std::string word(900'000, 'w');
   std::vector<std::string> lines = corpus();
   lines.push_back("a " + word);
@@ -90,7 +90,7 @@ TEST_P(EveryKind, TokensPointIntoTheText) {
     for (const Token& token : tokens) {
       ids.push_back(token.id);
       EXPECT_EQ(line.substr(token.begin, token.end - token.begin), token.text);
-      // Only spaces lie between tokens.
+      // Only spaces are between tokens.
       const std::string between = line.substr(covered, token.begin - covered);
       EXPECT_EQ(between.find_first_not_of(" \u3000"), std::string::npos) << line << " | " << between;
       covered = token.end;
@@ -114,7 +114,7 @@ TEST_P(EveryKind, DecodedTokensPointIntoTheResult) {
   for (size_t i = 0; i < ids.size(); ++i) {
     EXPECT_EQ(tokens[i].id, ids[i]);
     EXPECT_EQ(text.substr(tokens[i].begin, tokens[i].end - tokens[i].begin), tokens[i].text);
-    EXPECT_EQ(tokens[i].text.empty(), is_silent(ids[i]) || vocabulary->piece(ids[i]) == "\u2581") << i;
+    EXPECT_EQ(tokens[i].text.empty(), is_control_token(ids[i]) || vocabulary->piece(ids[i]) == "\u2581") << i;
   }
   EXPECT_TRUE(tokens[0].starts_word);
   EXPECT_TRUE(tokens[1].starts_word);
@@ -156,12 +156,12 @@ TEST_P(EveryKind, BeginsWithTheSpecialPieces) {
   EXPECT_EQ(vocabulary->piece(kUnknown), "<unk>");
   EXPECT_EQ(vocabulary->piece(kBegin), "<s>");
   EXPECT_EQ(vocabulary->piece(kEnd), "</s>");
-  // Text that looks like one is text.
-  for (const int32_t id : vocabulary->encode("<s> </s> <pad>")) EXPECT_FALSE(is_silent(id));
+  // Text that spells a special piece is encoded as text.
+  for (const int32_t id : vocabulary->encode("<s> </s> <pad>")) EXPECT_FALSE(is_control_token(id));
   EXPECT_EQ(vocabulary->decode(Ids{kBegin, kEnd, kPad}), "");
 }
 
-TEST_P(EveryKind, BordersAndNonsense) {
+TEST_P(EveryKind, EmptyAndInvalidText) {
   const auto vocabulary = train(options(GetParam(), 200));
   EXPECT_TRUE(vocabulary->encode("").empty());
   EXPECT_TRUE(vocabulary->tokenise("").empty());
@@ -205,7 +205,7 @@ TEST(Vocabulary, UnigramSamplesFollowTheirProbabilities) {
   // With an exponent of nearly zero every segmentation is equally likely.
   const double expected = static_cast<double>(kDraws) / static_cast<double>(counts.size());
   for (const auto& [ids, count] : counts) EXPECT_NEAR(count, expected, 5 * std::sqrt(expected));
-  // And with a large one only the best is left.
+  // With a large exponent only the best segmentation is drawn.
   for (int i = 0; i < 20; ++i) EXPECT_EQ(vocabulary->sample("abc", 1e4, random), vocabulary->encode("abc"));
 }
 
@@ -251,7 +251,7 @@ TEST(Vocabulary, CoverageIsForLargeScripts) {
   EXPECT_GT(train_vocabulary(lines, with).vocabulary->size(), 400);
 }
 
-TEST(Vocabulary, BytesSpellWhatIsUnknown) {
+TEST(Vocabulary, ByteFallbackEncodesUnknownCharacters) {
   for (const char* kind : {"unigram", "bpe"}) {
     VocabularyOptions with = options(kind, 500);
     EXPECT_NE(train(with)->decode(train(with)->encode("snow ☃")), "snow ☃");
@@ -351,9 +351,9 @@ TEST(Vocabulary, FilesOfModelsAreChecked) {
   };
   EXPECT_ERROR(load("not a model"), path + ": not a SentencePiece model");
   EXPECT_ERROR(load(""), path + ": not a SentencePiece model");
-  for (size_t kept = 1; kept < whole.size(); kept += 7) {
+  for (size_t length = 1; length < whole.size(); length += 7) {
     try {
-      load(std::string_view(whole).substr(0, kept));
+      load(std::string_view(whole).substr(0, length));
     } catch (const Error& error) {
       EXPECT_TRUE(std::string(error.what()).starts_with(path + ": ")) << error.what();
     }

@@ -1,0 +1,38 @@
+#!/bin/sh
+# The installed library in projects outside: installs a build into an empty folder, compiles every public header alone,
+# builds examples/embed and translates with the models that were installed.
+#   check_installed.sh CMAKE BUILD SOURCE CXXFLAGS
+set -eu
+cmake=$1 build=$2 source=$3 flags=$4
+most_headers=60 most_lines=4200  # one reads them in an evening
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+prefix="$folder/prefix"
+outside() {  # outside PROJECT NAME: builds it against the installed library alone
+  "$cmake" -S "$1" -B "$folder/$2" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_FLAGS="$flags" >"$folder/log" 2>&1 &&
+    "$cmake" --build "$folder/$2" -j 2 >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+}
+
+"$cmake" --install "$build" --prefix "$prefix" >/dev/null
+
+cd "$prefix/include"
+headers=$(find . -type f | wc -l) lines=$(find . -type f -exec cat {} + | wc -l)
+echo "$headers public headers, $lines lines"
+[ "$headers" -le $most_headers ] && [ "$lines" -le $most_lines ]
+for internal in fovea/kernels/cpu fovea/kernels/cuda fovea/kernels/reference fovea/base/json.h fovea/view/svg_canvas.h; do
+  [ ! -e "$internal" ] || { echo "$internal: an internal header is installed"; exit 1; }
+done
+if grep -rnE '#include "' .; then
+  echo "expected public headers to include each other as <fovea/...>"
+  exit 1
+fi
+
+outside "$source/tests/package/headers" headers
+outside "$source/examples/embed" embed
+cd "$folder"
+said=$("$folder/embed/embed" "$prefix/share/fovea/models/en-zh" "I like apples.")
+echo "$said"
+echo "$said" | grep -q 苹果
+"$prefix/bin/fovea" translate "I like apples." | grep -q 苹果
+"$prefix/bin/fovea" --version
