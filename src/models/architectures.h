@@ -12,9 +12,6 @@ std::unique_ptr<Model> make_bahdanau(Parameters&, const ModelConfig&, const Voca
 std::unique_ptr<Model> make_luong(Parameters&, const ModelConfig&, const VocabularySizes&);
 std::unique_ptr<Model> make_transformer(Parameters&, const ModelConfig&, const VocabularySizes&);
 
-// What each query left behind, [B,H,T], summed over the heads and turned to [T,B].
-Var time_major(const Var& x);
-
 // From features to words: a matrix of its own, or the embedding's (Press & Wolf 2017).
 class OutputLayer {
  public:

@@ -48,8 +48,8 @@ class Luong final : public RecurrentModel {
                                                           .edits = edits});
     if (attended.selection_log_prob) {
       // [B,1,T] -> [T,B]
-      result.selection_log_prob = time_major(attended.selection_log_prob);
-      result.entropy = time_major(attended.entropy);
+      result.selection_log_prob = permute(sum(attended.selection_log_prob, 1), {1, 0});
+      result.entropy = permute(sum(attended.entropy, 1), {1, 0});
     }
     if (options.capture.weights) {
       result.weights.push_back({AttentionTrace::Kind::kCross, 0, attended.weights, attended.center, attended.scores});

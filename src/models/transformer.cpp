@@ -224,7 +224,11 @@ class Transformer final : public Model {
     if (capture.weights) {
       result.weights.push_back({kind, static_cast<int64_t>(layer), attended.weights, attended.center, attended.scores});
     }
-    const auto add = [](const Var& x, Var& sum) { sum = sum ? sum + time_major(x) : time_major(x); };
+    // Sums over the heads, [B,H,T] -> [T,B], and over the layers.
+    const auto add = [](const Var& x, Var& total) {
+      const Var of_layer = permute(sum(x, 1), {1, 0});
+      total = total ? total + of_layer : of_layer;
+    };
     if (attended.selection_log_prob) {
       add(attended.selection_log_prob, result.selection_log_prob);
       add(attended.entropy, result.entropy);
