@@ -16,6 +16,7 @@
 //  - A tensor may have zero elements; a kernel then does what the equation says of an empty sum.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -150,6 +151,33 @@ struct EmbeddingGradArgs {
   float scale = 1.0f;
 };
 
+// y (+)= x with its axes in another order: axis i of y is axis axes[i] of x. The gradient is the inverse permutation.
+struct PermuteArgs {
+  Tensor x, y;
+  std::array<int, Shape::kMaxRank> axes = {};  // as many as x has
+  bool accumulate = false;
+};
+
+// The sizes of a gather or a scatter-add along one axis, whose length is `count`: whole [outer,count,inner],
+// picked [outer,picks,inner], index i32 [index_outer,picks,index_inner] with values in [0,count). The index is
+// broadcast: index(o,k,i) is element (o % index_outer, k, i / (inner / index_inner)).
+struct GatherShape {
+  int64_t outer = 1, count = 1, picks = 1, inner = 1;
+  int64_t index_outer = 1, index_inner = 1;
+};
+// picked[o,k,i] (+)= whole[o, index(o,k,i), i].
+struct GatherArgs {
+  Tensor whole, index, picked;
+  GatherShape shape;
+  bool accumulate = false;
+};
+// whole[o, index(o,k,i), i] += picked[o,k,i]. Elements with equal indices are all added. The gradient of a gather, and
+// the other way round.
+struct ScatterAddArgs {
+  Tensor picked, index, whole;
+  GatherShape shape;
+};
+
 // ---- randomness --------------------------------------------------------------------------------
 
 // Names the random numbers of one place in one step: stream = step << 32 | site. The step is read from
@@ -202,6 +230,22 @@ struct NormalizeArgs {
 };
 struct NormalizeGradArgs {
   Tensor y, scale, dy, dx;
+};
+
+// y = (x - mean) * rstd * gamma + beta for each channel (Ioffe & Szegedy 2015); x [N,C], all others [C]. In training,
+// mean and variance (divided by N) are those of the batch, and running = (1 - momentum) * running + momentum * batch,
+// with the variance divided by N - 1 as in PyTorch. Otherwise they are the running averages, which do not change.
+// mean and rstd = 1 / sqrt(variance + epsilon) are written in both cases.
+struct BatchNormArgs {
+  Tensor x, gamma, beta, running_mean, running_variance, y, mean, rstd;
+  float epsilon = 1e-5f, momentum = 0.1f;
+  bool training = true;
+};
+// Outside training, mean and rstd are constants.
+struct BatchNormGradArgs {
+  Tensor x, gamma, mean, rstd, dy, dx, dgamma, dbeta;
+  bool training = true;
+  bool accumulate = true;  // into dx; dgamma and dbeta are always added to
 };
 
 // ---- softmax and losses ------------------------------------------------------------------------
@@ -435,6 +479,29 @@ struct Pool2dGradArgs {
   Window window;
 };
 
+// Pooling over the time steps t < lengths[b] of x [T,B,D] (all T without lengths) -> y [B,D]. A sentence of length 0
+// gives 0 and has no gradient. index (i32 [B,D]; kMaximum only) is the step of the maximum, the first of equal ones, or
+// -1 for length 0.
+struct PoolTimeArgs {
+  PoolOp op;
+  Tensor x, lengths, y, index;
+};
+struct PoolTimeGradArgs {
+  PoolOp op;
+  Tensor dy, lengths, index, dx;
+};
+
+// A convolution in which each channel has a filter of its own: x [B,Y,X,C], weight [height,width,C], bias [C] (may be
+// absent), y [B,Y',X',C]; zero padding.
+struct DepthwiseConv2dArgs {
+  Tensor x, weight, bias, y;
+  Window window;
+};
+struct DepthwiseConv2dGradArgs {
+  Tensor x, weight, dy, dx, dweight, dbias;
+  Window window;
+};
+
 // ---- optimisers --------------------------------------------------------------------------------
 
 // out[0] += sum of x^2. out has A(T).
@@ -476,11 +543,16 @@ struct AdamArgs {
   X(split, SplitArgs)                                   \
   X(embedding, EmbeddingArgs)                           \
   X(embedding_grad, EmbeddingGradArgs)                  \
+  X(permute, PermuteArgs)                               \
+  X(gather, GatherArgs)                                 \
+  X(scatter_add, ScatterAddArgs)                        \
   X(dropout, DropoutArgs)                               \
   X(layer_norm, LayerNormArgs)                          \
   X(layer_norm_grad, LayerNormGradArgs)                 \
   X(normalize, NormalizeArgs)                           \
   X(normalize_grad, NormalizeGradArgs)                  \
+  X(batch_norm, BatchNormArgs)                          \
+  X(batch_norm_grad, BatchNormGradArgs)                 \
   X(softmax, SoftmaxArgs)                               \
   X(softmax_grad, SoftmaxGradArgs)                      \
   X(sparsemax, SparsemaxArgs)                           \
@@ -506,6 +578,10 @@ struct AdamArgs {
   X(conv2d_grad, Conv2dGradArgs)                        \
   X(pool2d, Pool2dArgs)                                 \
   X(pool2d_grad, Pool2dGradArgs)                        \
+  X(pool_time, PoolTimeArgs)                            \
+  X(pool_time_grad, PoolTimeGradArgs)                   \
+  X(depthwise_conv2d, DepthwiseConv2dArgs)              \
+  X(depthwise_conv2d_grad, DepthwiseConv2dGradArgs)     \
   X(squared_norm, SquaredNormArgs)                      \
   X(sgd, SgdArgs)                                       \
   X(adam, AdamArgs)

@@ -54,4 +54,35 @@ Var pool2d(PoolOp op, const Var& x, const Window& window) {
   });
 }
 
+Var depthwise_conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window) {
+  Expect("depthwise_conv2d", "x", x.value()).elements().rank(4);
+  Expect("depthwise_conv2d", "the weight", weight.value())
+      .parameter_of(x.value())
+      .shape({window.height, window.width, x.dim(3)});
+  if (bias) Expect("depthwise_conv2d", "the bias", bias.value()).parameter_of(x.value()).shape({x.dim(3)});
+  const Device d = x.device();
+  const Tensor y = empty(output_shape("depthwise_conv2d", x.value(), window, x.dim(3)), x.dtype(), d);
+  kernels(d).depthwise_conv2d(
+      stream(d), {.x = x.value(), .weight = weight.value(), .bias = bias.value(), .y = y, .window = window});
+  return Tape::record(y, {x, weight, bias}, [=](const Tensor& dy) {
+    kernels(d).depthwise_conv2d_grad(stream(d), {.x = x.value(),
+                                                 .weight = weight.value(),
+                                                 .dy = dy,
+                                                 .dx = x.grad(),
+                                                 .dweight = weight.grad(),
+                                                 .dbias = bias.grad(),
+                                                 .window = window});
+  });
+}
+
+// The sentences of a batch are the columns of one image whose rows are the time steps.
+Var depthwise_conv1d(const Var& x, const Var& weight, const Var& bias, int64_t pad) {
+  Expect("depthwise_conv1d", "x", x.value()).elements().rank(3);
+  Expect("depthwise_conv1d", "the weight", weight.value()).parameter_of(x.value()).rank(2);
+  Expect("depthwise_conv1d", "the weight", weight.value()).shape({weight.dim(0), x.dim(2)});
+  const Window window{.height = weight.dim(0), .pad_y = pad};
+  const Var image = x.reshape(x.shape().prepended(1));
+  return depthwise_conv2d(image, weight.reshape({weight.dim(0), 1, x.dim(2)}), bias, window)[0];
+}
+
 }  // namespace fovea

@@ -80,6 +80,15 @@ inline Var concat(std::initializer_list<Var> parts, int axis) {
 }
 Var stack(std::span<const Var> parts);                  // a new first axis
 Var columns(const Var& x, int64_t begin, int64_t end);  // of the last axis
+// Axis i of the result is axis axes[i] of x.
+Var permute(const Var& x, std::initializer_list<int> axes);
+// As torch.gather: picks entries of x along an axis. The index (i32) has the rank of x and as many entries along the
+// axis as the result; every other axis of it has the size of x's, or 1 for leading and trailing axes over which it is
+// broadcast. The step lengths[b] - 1 of each sentence in [T,B,D] is picked by an index [1,B,1] along axis 0.
+Var gather(const Var& x, int axis, const Tensor& index);
+// As torch.scatter_add: x with the entries of `source` added along an axis, where the index says; entries with equal
+// indices are all added. Copying attention weights [T,B,S] onto the vocabulary [T,B,V] takes an index [1,B,S].
+Var scatter_add(const Var& x, int axis, const Tensor& index, const Var& source);
 // [V,E], [...] -> [...,E], as the table's elements or, of an f32 one, as bf16.
 Var embedding(const Var& table, const Tensor& ids, float scale = 1.0f);
 Var embedding(const Var& table, const Tensor& ids, float scale, DType elements);
@@ -96,6 +105,22 @@ struct Residual {
 Residual layer_norm(const Var& x, const Var& more, float rate, const Var& gamma, const Var& beta,
                     float epsilon = 1e-5f);
 Var normalize(const Var& x, float epsilon = 1e-8f);  // rows of length 1, for cosine scores
+
+// Batch normalisation of the last axis, [...,C]. While a tape in training records, each channel is normalised with the
+// mean and variance of the batch, and the running averages move towards these by `momentum`, in place; otherwise with
+// the running averages.
+struct RunningStatistics {
+  Tensor mean, variance;  // [C]
+};
+Var batch_norm(const Var& x, const Var& gamma, const Var& beta, const RunningStatistics& running, float momentum = 0.1f,
+               float epsilon = 1e-5f);
+// The parameters of a convolution [O,h,w,C], or of a depthwise one [h,w,C], that computes what it and a batch norm
+// after it compute outside training. The bias may be absent.
+struct ConvParameters {
+  Var weight, bias;
+};
+ConvParameters fold_batch_norm(const ConvParameters& conv, const Var& gamma, const Var& beta,
+                               const RunningStatistics& running, float epsilon = 1e-5f);
 
 // ---- softmax and losses ----
 Var softmax(const Var& x, const Mask& mask = {});  // over the last axis of [B,H,T,S], [B,T,S] or [...,S]
@@ -181,5 +206,17 @@ std::pair<Unrolled, Unrolled> recurrent_both(const Var& x_gates, const Recurrent
 // ---- images ----
 Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window);  // [B,Y,X,C]; [O,h,w,C]
 Var pool2d(PoolOp op, const Var& x, const Window& window);
+// Each channel has a filter of its own: [B,Y,X,C]; [h,w,C].
+Var depthwise_conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window);
+// The same over time: x [T,B,D], weight [k,D] -> [T + 2 pad - k + 1,B,D]. With a pad of k-1, the first T steps of the
+// result are a causal convolution. Steps past a sentence's length should be 0.
+Var depthwise_conv1d(const Var& x, const Var& weight, const Var& bias, int64_t pad);
+
+// ---- pooling over time ----
+// The mean or maximum over the steps below the lengths (i32 [B]; absent: all): [T,B,D] -> [B,D]. Length 0 gives 0.
+Var pool_time(PoolOp op, const Var& x, const Tensor& lengths = {});
+// Attention pooling: scores [T,B,H], softmax over the steps below the lengths, and the weighted sum of x [T,B,D] in H
+// heads. out is [B,D], the weights are [B,H,1,T].
+Attended attention_pool(const Var& scores, const Var& x, const Tensor& lengths = {});
 
 }  // namespace fovea

@@ -53,9 +53,10 @@ class Maker {
 using Problem = std::function<std::vector<Tensor>(Maker&)>;
 
 // Every element within `tolerance` of the reference, relative to the largest of its tensor; the same bits again.
-inline void expect_right(const std::string& name, DType elements, double tolerance, const Problem& problem) {
+inline void expect_right(const std::string& name, DType elements, double tolerance, const Problem& problem,
+                         Device device = Device::cuda()) {
   SCOPED_TRACE(fmt::format("{} in {}", name, elements));
-  Maker card(Device::cuda(), elements), again(Device::cuda(), elements), reference(Device::reference(), elements);
+  Maker card(device, elements), again(device, elements), reference(Device::reference(), elements);
   const std::vector<Tensor> got = problem(card), repeated = problem(again), expected = problem(reference);
   for (size_t o = 0; o < got.size(); ++o) {
     if (!got[o]) continue;

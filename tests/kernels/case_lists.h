@@ -16,5 +16,7 @@ inline Input parameter(const Shape& shape, double bound = 1.0) { return {shape, 
 
 void add_softmax(std::vector<Case>& list);
 void add_attention(std::vector<Case>& list);
+void add_indexing(std::vector<Case>& list);
+void add_image_layers(std::vector<Case>& list);
 
 }  // namespace fovea::testing

@@ -330,6 +330,8 @@ const std::vector<Case>& cases() {
     add_attention(all);
     add_recurrence(all);
     add_images(all);
+    add_indexing(all);
+    add_image_layers(all);
     return all;
   }();
   return list;

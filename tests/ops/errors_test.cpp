@@ -57,6 +57,48 @@ TEST(OpErrors, Embedding) {
   EXPECT_ERROR(embedding(f32({7}), ids), "embedding: expected the table with 2 axes, got [7]");
 }
 
+TEST(OpErrors, Indexing) {
+  EXPECT_ERROR(permute(f32({2, 3}), {0, 0}), "permute: expected each axis of [2,3] once, got [0,0]");
+  EXPECT_ERROR(permute(f32({2, 3}), {0}), "permute: expected each axis of [2,3] once, got [0]");
+  const Tensor index = from_host(std::vector<int32_t>{0, 3}, {1, 2}, Device::cpu());
+  EXPECT_ERROR(gather(f32({4, 3}), 1, index), "gather: expected indices below 3, got 3 at 1");
+  EXPECT_ERROR(gather(f32({4, 3}), 2, index), "gather: expected an axis of [4,3], got 2");
+  EXPECT_ERROR(gather(f32({4, 3}), 0, i32({2})), "gather: expected the index with 2 axes, got [2]");
+  EXPECT_ERROR(gather(f32({4, 3}), 0, f32({2, 1}).value()), "gather: expected the index of i32, got f32");
+  EXPECT_ERROR(gather(f32({4, 3}), 0, i32({2, 2})),
+               "gather: expected an index that broadcasts to [4,3] along all axes but 0, got [2,2]");
+  EXPECT_ERROR(scatter_add(f32({4, 3}), 0, i32({2, 1}), f32({3, 3})),
+               "scatter_add: expected the source of shape [2,3], got [3,3]");
+  const Tensor negative = from_host(std::vector<int32_t>{-1}, {1, 1}, Device::cpu());
+  EXPECT_ERROR(scatter_add(f32({4, 3}), 0, negative, f32({1, 3})),
+               "scatter_add: expected indices below 4, got -1 at 0");
+}
+
+TEST(OpErrors, PoolingOverTime) {
+  EXPECT_ERROR(pool_time(PoolOp::kAverage, f32({2, 3})), "pool_time: expected x with 3 axes, got [2,3]");
+  EXPECT_ERROR(pool_time(PoolOp::kAverage, f32({2, 3, 4}), i32({2})),
+               "pool_time: expected lengths of shape [3], got [2]");
+  EXPECT_ERROR(attention_pool(f32({2, 4, 1}), f32({2, 3, 4})),
+               "attention_pool: expected scores of shape [2,3,1], got [2,4,1]");
+  EXPECT_ERROR(attention_pool(f32({2, 3, 3}), f32({2, 3, 4})),
+               "attention_pool: expected a number of heads that divides 4, got 3");
+}
+
+TEST(OpErrors, BatchNorm) {
+  const RunningStatistics running{f32({3}).value(), f32({3}).value()};
+  EXPECT_ERROR(batch_norm(f32({2, 3}), f32({2}), f32({3}), running),
+               "batch_norm: expected gamma of shape [3], got [2]");
+  EXPECT_ERROR(batch_norm(f32({2, 3}), f32({3}), f32({3}), {running.mean, {}}),
+               "batch_norm: expected the running variance, got none");
+  EXPECT_ERROR(fold_batch_norm({f32({4, 1, 1, 3}), {}}, f32({4}), f32({4}), running),
+               "fold_batch_norm: expected the running mean of shape [4], got [3]");
+  Tape tape(Device::cpu());
+  tape.reset();
+  const Recording recording(tape);
+  EXPECT_ERROR(batch_norm(f32({1, 3}), f32({3}), f32({3}), running),
+               "batch_norm: expected at least 2 values of each channel in training, got 1");
+}
+
 TEST(OpErrors, DropoutAndNorms) {
   EXPECT_ERROR(dropout(f32({2}), 1.0f), "dropout: expected a rate in [0,1), got 1");
   EXPECT_ERROR(layer_norm(f32({2, 3}), f32({2}), f32({3})), "layer_norm: expected gamma of shape [3], got [2]");
@@ -113,6 +155,10 @@ TEST(OpErrors, Images) {
                "pool2d: expected an image of at least 3 with padding 0, got 2");
   EXPECT_ERROR(pool2d(PoolOp::kMaximum, f32({1, 2, 2, 3}), {.height = 1, .width = 1, .pad_y = 1}),
                "pool2d: expected a window and stride above 0 and a padding below the window, got 1, 1 and 1");
+  EXPECT_ERROR(depthwise_conv2d(f32({1, 4, 4, 3}), f32({3, 3, 2}), {}, {.height = 3, .width = 3}),
+               "depthwise_conv2d: expected the weight of shape [3,3,3], got [3,3,2]");
+  EXPECT_ERROR(depthwise_conv1d(f32({5, 2, 4}), f32({3, 2}), {}, 1),
+               "depthwise_conv1d: expected the weight of shape [3,4], got [3,2]");
 }
 
 TEST(OpErrors, DevicesThisBuildLacks) {
