@@ -56,6 +56,24 @@ void add_gathers(std::vector<Layer>& list) {
   }
 }
 
+// A thousand ones on one element: in bf16, a sum that is rounded at each step ends at 256.
+void add_long_scatters(std::vector<Layer>& list) {
+  for (const int64_t inner : {1, 40}) {
+    list.push_back({"scatter_add", 1, 1, [inner](Maker& make) -> std::vector<Tensor> {
+                      const GatherShape s{.count = 2, .picks = 1000, .inner = inner};
+                      const std::vector<double> ones(static_cast<size_t>(s.picks * inner), 1.0);
+                      const Shape shape = {s.picks, inner};
+                      const DType elements = make.output({1}).dtype();
+                      const Tensor picked = make.given(ones, shape, elements);
+                      const Tensor index = make.ints(std::vector<int32_t>(1000, 1));
+                      const Tensor whole = zeros({s.count, inner}, elements, make.device());
+                      make.table().scatter_add(make.queue(),
+                                               {.picked = picked, .index = index, .whole = whole, .shape = s});
+                      return {whole};
+                    }});
+  }
+}
+
 void add_pooling(std::vector<Layer>& list) {
   for (const PoolOp op : {PoolOp::kAverage, PoolOp::kMaximum}) {
     for (const Shape& shape : {Shape{70, 9, 130}, Shape{300, 1, 40}, Shape{3, 50, 700}}) {
@@ -156,6 +174,7 @@ std::vector<Layer> layers() {
   std::vector<Layer> list;
   add_permutations(list);
   add_gathers(list);
+  add_long_scatters(list);
   add_pooling(list);
   add_batch_norm(list);
   add_depthwise(list);
