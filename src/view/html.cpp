@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "text/utf8.h"
-#include "view/html_script.h"
+#include "view/html_page.h"
 #include "view/links.h"
 #include "view/svg_cells.h"
 #include "view/svg_text.h"
@@ -135,8 +135,8 @@ std::string assemble(const Page& page) {
           fmt::format("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{}'", kPageScriptHash))
       .leaf();
   xml.element("title", page.title);
-  xml.open("style").raw(page.background == "dark" ? kDarkPage : kLightPage);
-  if (page.background == "auto") xml.raw(fmt::format("@media (prefers-color-scheme:dark){{{}}}", kDarkPage));
+  xml.open("style").raw(page.background == "dark" ? kDarkColours : kLightColours);
+  if (page.background == "auto") xml.raw(fmt::format("@media (prefers-color-scheme:dark){{{}}}", kDarkColours));
   xml.raw(kPageStyle).close();
   xml.close().open("body").open("main");
   xml.open("h1").set("dir", "auto").text(page.title).close();

@@ -51,7 +51,14 @@ export function FlowPanel() {
           <span>
             {t('flow.hide')} {percent(hide)}
           </span>
-          <input type="range" min={0} max={0.5} step={0.01} value={hide} onInput={(event) => set({ hide: Number((event.target as HTMLInputElement).value) })} />
+          <input
+            type="range"
+            min={0}
+            max={0.5}
+            step={0.01}
+            value={hide}
+            onInput={(event) => set({ hide: Number((event.target as HTMLInputElement).value) })}
+          />
         </label>
       </div>
       <p class="faint">{says}</p>

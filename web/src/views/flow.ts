@@ -168,13 +168,19 @@ export function flow(grid: Grid, cut: LinkCut, room: number): Scene {
   const word = (painter: Painter, shore: Shore, i: number, bold: boolean): void => {
     const b = shore.boxes[i]!
     const fill = shore.labels[i]!.mark ? painter.ink.faint : painter.ink.ink
-    painter.text(shore.texts[i]!, b.x + b.w / 2, b.y + b.h / 2 + kSize * 0.35, { size: kSize, fill, align: 'center', bold })
+    painter.text(shore.texts[i]!, b.x + b.w / 2, b.y + b.h / 2 + kSize * 0.35, {
+      size: kSize,
+      fill,
+      align: 'center',
+      bold,
+    })
   }
   const bar = (painter: Painter, shore: Shore, i: number, fill: string): void => {
     const b = shore.bars[i]!
     painter.rect(b.x, b.y, Math.max(0.5, b.w), Math.max(0.5, b.h), { fill })
   }
-  const draw = (painter: Painter, r: Ribbon, alpha: number): void => painter.path(r.d, { fill: painter.ink.link, alpha })
+  const draw = (painter: Painter, r: Ribbon, alpha: number): void =>
+    painter.path(r.d, { fill: painter.ink.link, alpha })
 
   const pick = (painter: Painter, shore: Shore, i: number): void => {
     const b = shore.boxes[i]

@@ -13,7 +13,9 @@ interface Case {
   dark: string
 }
 
-const cases = JSON.parse(readFileSync(new URL('../../../tests/view/colour_cases.json', import.meta.url), 'utf8')) as Case[]
+const cases = JSON.parse(
+  readFileSync(new URL('../../../tests/view/colour_cases.json', import.meta.url), 'utf8'),
+) as Case[]
 
 describe('the colour scale', () => {
   it('has the colours of the command line', () => {
@@ -30,7 +32,10 @@ describe('the colour scale', () => {
     expect(largestOf([{ weights: Float32Array.of(0, NaN) }])).toBe(1)
   })
   it('has round ticks and both ends', () => {
-    const names = (scale: Scale, largest: number): string => ticksOf(scale, largest, 0.14).map((t) => t.name).join(' ')
+    const names = (scale: Scale, largest: number): string =>
+      ticksOf(scale, largest, 0.14)
+        .map((t) => t.name)
+        .join(' ')
     expect(names('linear', 1)).toBe('0 0.2 0.4 0.6 0.8 1')
     expect(names('linear', 0.37)).toBe('0 0.1 0.2 0.3 0.37')
     expect(names('linear', 0.0021)).toBe('0 0.0005 0.001 0.0015 0.0021')

@@ -22,7 +22,13 @@ export const kWire: WireRecord = {
     ],
   },
   steps: [
-    { log_probability: Math.log(0.8), alternatives: [{ text: 'rote', log_probability: Math.log(0.8) }, { text: 'ein', log_probability: Math.log(0.2) }] },
+    {
+      log_probability: Math.log(0.8),
+      alternatives: [
+        { text: 'rote', log_probability: Math.log(0.8) },
+        { text: 'ein', log_probability: Math.log(0.2) },
+      ],
+    },
     { log_probability: Math.log(0.5), alternatives: [] },
     { log_probability: Math.log(0.5), alternatives: [] },
     { log_probability: 0, alternatives: [] },
@@ -33,19 +39,61 @@ export const kWire: WireRecord = {
       mechanism: 'scaled-dot, global, soft',
       weights: [
         [
-          [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.25, 0.25]],
-          [[0.5, 0.5, 0], [0, 0.5, 0.5], [0, 0.5, 0.5], [1, 0, 0]],
+          [
+            [1, 0, 0],
+            [0, 1, 0],
+            [0, 0, 1],
+            [0.5, 0.25, 0.25],
+          ],
+          [
+            [0.5, 0.5, 0],
+            [0, 0.5, 0.5],
+            [0, 0.5, 0.5],
+            [1, 0, 0],
+          ],
         ],
         [
-          [[0.2, 0.4, 0.4], [0.2, 0.4, 0.4], [0.2, 0.4, 0.4], [0.2, 0.4, 0.4]],
-          [[1, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]],
+          [
+            [0.2, 0.4, 0.4],
+            [0.2, 0.4, 0.4],
+            [0.2, 0.4, 0.4],
+            [0.2, 0.4, 0.4],
+          ],
+          [
+            [1, 0, 0],
+            [1, 0, 0],
+            [1, 0, 0],
+            [1, 0, 0],
+          ],
         ],
       ],
     },
-    { kind: 'encoder-self', weights: [[[[1, 0, 0], [0.5, 0.5, 0], [0, 0.5, 0.5]]]] },
-    { kind: 'decoder-self', weights: [[[[1, null, null, null], [0.5, 0.5, null, null], [0.2, 0.4, 0.4, null], [0.25, 0.25, 0.25, 0.25]]]] },
+    {
+      kind: 'encoder-self',
+      weights: [
+        [
+          [
+            [1, 0, 0],
+            [0.5, 0.5, 0],
+            [0, 0.5, 0.5],
+          ],
+        ],
+      ],
+    },
+    {
+      kind: 'decoder-self',
+      weights: [
+        [
+          [
+            [1, null, null, null],
+            [0.5, 0.5, null, null],
+            [0.2, 0.4, 0.4, null],
+            [0.25, 0.25, 0.25, 0.25],
+          ],
+        ],
+      ],
+    },
   ],
 }
 
 export const record = () => readRecord(structuredClone(kWire))
-

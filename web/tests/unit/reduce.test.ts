@@ -26,7 +26,10 @@ describe('reduce', () => {
     expect(grid.reduction).toMatchObject({ how: 'one', layer: 2, head: 1 })
   })
   it('never shows a head that is not there', () => {
-    expect(reduce(record(), { ...options, how: 'one', layer: 9, head: 9 })!.reduction).toMatchObject({ layer: 2, head: 2 })
+    expect(reduce(record(), { ...options, how: 'one', layer: 9, head: 9 })!.reduction).toMatchObject({
+      layer: 2,
+      head: 2,
+    })
   })
   it('rolls cross attention out through the encoder', () => {
     const grid = reduce(record(), { ...options, how: 'rollout', layer: 2 })!
@@ -72,7 +75,12 @@ describe('reduce', () => {
     expect(row(words, 1)[0]! + row(words, 1)[1]! + row(words, 1)[2]!).toBeCloseTo(1)
   })
   it('lists every head by itself', () => {
-    expect(everyHead(record(), 'cross', false).map((g) => [g.reduction.layer, g.reduction.head])).toEqual([[1, 1], [1, 2], [2, 1], [2, 2]])
+    expect(everyHead(record(), 'cross', false).map((g) => [g.reduction.layer, g.reduction.head])).toEqual([
+      [1, 1],
+      [1, 2],
+      [2, 1],
+      [2, 2],
+    ])
   })
   it('refuses a record of another version', () => {
     expect(() => readRecord({ ...kWire, fovea_record: 2 })).toThrow('expected version 1, got 2')
