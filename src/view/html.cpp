@@ -228,7 +228,7 @@ std::string flow_html(const Grid& grid, const PictureStyle& style) {
   const std::string how = fmt::format(
       "Ribbons are as thick as weights; the picture {}. Point at a word, or tab to it, to see only its links. Press it "
       "to keep it.",
-      cut_links(grid, style.hide).statement());
+      prune_links(grid, style.hide).statement());
   return page_of(grid, style, "flow", {.how = how, .svg = std::move(svg)});
 }
 

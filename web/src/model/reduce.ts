@@ -62,10 +62,10 @@ function product(a: Float32Array, b: Float32Array, n: number, k: number, m: numb
   for (let i = 0; i < n; ++i) {
     for (let j = 0; j < k; ++j) {
       const x = a[i * k + j]!
-      if (!(x > 0)) continue
+      if (Number.isNaN(x) || x === 0) continue
       for (let l = 0; l < m; ++l) {
         const y = b[j * m + l]!
-        if (y > 0) result[i * m + l]! += x * y
+        if (!Number.isNaN(y)) result[i * m + l]! += x * y
       }
     }
   }
