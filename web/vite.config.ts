@@ -1,6 +1,7 @@
 // How the page is built: one script and one sheet with hashed names, nothing inline, so that the strictest
 // Content-Security-Policy can be served with it. In development the mock answers unless FOVEA_URL names a server.
 import { defineConfig, type Plugin } from 'vite'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 
 const server = process.env.FOVEA_URL
@@ -9,7 +10,9 @@ const mock: Plugin = {
   name: 'fovea-mock',
   apply: 'serve',
   async configureServer(vite) {
-    const { answer } = await import(fileURLToPath(new URL('./mock/server.mjs', import.meta.url)))
+    const { answer } = (await import(fileURLToPath(new URL('./mock/server.mjs', import.meta.url)))) as {
+      answer: (request: IncomingMessage, response: ServerResponse) => void
+    }
     vite.middlewares.use((request, response, next) => {
       if (!request.url?.startsWith('/v1/')) return next()
       answer(request, response)
@@ -29,5 +32,5 @@ export default defineConfig({
     reportCompressedSize: false,
     rollupOptions: { output: { manualChunks: () => 'page' } },
   },
-  test: { include: ['tests/unit/**/*.test.ts'] },
+  test: { include: ['tests/unit/**/*.test.ts'], testTimeout: 120_000 }, // a machine that is busy is slow,
 } as Parameters<typeof defineConfig>[0])

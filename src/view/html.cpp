@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "text/utf8.h"
-#include "view/html_script.h"
+#include "view/html_page.h"
 #include "view/links.h"
 #include "view/svg_cells.h"
 #include "view/svg_text.h"
@@ -135,8 +135,8 @@ std::string assemble(const Page& page) {
           fmt::format("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{}'", kPageScriptHash))
       .leaf();
   xml.element("title", page.title);
-  xml.open("style").raw(page.background == "dark" ? kDarkPage : kLightPage);
-  if (page.background == "auto") xml.raw(fmt::format("@media (prefers-color-scheme:dark){{{}}}", kDarkPage));
+  xml.open("style").raw(page.background == "dark" ? kDarkColours : kLightColours);
+  if (page.background == "auto") xml.raw(fmt::format("@media (prefers-color-scheme:dark){{{}}}", kDarkColours));
   xml.raw(kPageStyle).close();
   xml.close().open("body").open("main");
   xml.open("h1").set("dir", "auto").text(page.title).close();
@@ -228,7 +228,7 @@ std::string flow_html(const Grid& grid, const PictureStyle& style) {
   const std::string how = fmt::format(
       "Ribbons are as thick as weights; the picture {}. Point at a word, or tab to it, to see only its links. Press it "
       "to keep it.",
-      cut_links(grid, style.hide).statement());
+      prune_links(grid, style.hide).statement());
   return page_of(grid, style, "flow", {.how = how, .svg = std::move(svg)});
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <tuple>
 
 namespace fovea {
@@ -35,14 +36,14 @@ std::vector<double> shares(const Grid& grid, int64_t row) {
 
 }  // namespace
 
-std::string LinkCut::statement() const {
+std::string PrunedLinks::statement() const {
   const auto left_out = links - static_cast<int64_t>(drawn.size());
   if (left_out == 0) return fmt::format("shows all of the attention, in {} links", links);
   return fmt::format("hides {:.1f}% of the attention, in {} of {} links", 100 * hidden_share(), left_out, links);
 }
 
-LinkCut cut_links(const Grid& grid, double hide, size_t most) {
-  LinkCut cut;
+PrunedLinks prune_links(const Grid& grid, double hide, size_t most) {
+  PrunedLinks cut;
   for (int64_t r = 0; r < grid.height(); ++r) {
     std::vector<DrawnLink> links = links_of_row(grid, r);
     std::stable_sort(links.begin(), links.end(), lighter);
@@ -81,6 +82,16 @@ std::vector<Move> transport(const Grid& grid, int64_t row, int64_t next) {
     (left[from] <= open[to] ? from : to) += 1;
   }
   return moves;
+}
+
+double mean_move(const Grid& grid) {
+  double distance = 0, pairs = 0;
+  for (int64_t row = 0; row + 1 < grid.height(); ++row) {
+    const std::vector<Move> moves = transport(grid, row, row + 1);
+    for (const Move& move : moves) distance += move.mass * static_cast<double>(std::abs(move.to - move.from));
+    if (!moves.empty()) pairs += 1;
+  }
+  return pairs > 0 ? distance / pairs : 0;
 }
 
 }  // namespace fovea

@@ -103,20 +103,13 @@ void draw_film(Canvas& canvas, double y, const Grid& grid) {
   if (grid.height() < 2) return;
   const Film film = plan(grid, y);
   draw_rails(canvas, grid, film);
-  double way = 0, steps = 0;
-  for (int64_t r = 0; r + 1 < grid.height(); ++r) {
-    const std::vector<Move> moves = transport(grid, r, r + 1);
-    draw_moves(canvas, moves, film, r);
-    if (moves.empty()) continue;  // from or to a row that looked at nothing
-    for (const Move& move : moves) way += move.mass * static_cast<double>(std::abs(move.to - move.from));
-    steps += 1;
-  }
+  for (int64_t r = 0; r + 1 < grid.height(); ++r) draw_moves(canvas, transport(grid, r, r + 1), film, r);
   draw_posts(canvas, grid, film);
   canvas.heading(
       y, "Over time",
       fmt::format("how attention moves over the {} from each {} token to the next, {:.1f} places a step; less "
                   "than {:.1f}% is not drawn",
-                  grid.column_name, grid.row_name, steps > 0 ? way / steps : 0.0, 100 * kLeastMove));
+                  grid.column_name, grid.row_name, mean_move(grid), 100 * kLeastMove));
   canvas.reach(film.right, film.top + film.line * static_cast<double>(grid.width()) + 4);
 }
 

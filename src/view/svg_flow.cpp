@@ -80,7 +80,7 @@ void draw_shore(Canvas& canvas, const Shore& shore, std::string_view side) {
   }
 }
 
-double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const LinkCut& cut) {
+double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const PrunedLinks& cut) {
   const double unit = std::clamp(420.0 / static_cast<double>(grid.height()), 3.0, 20.0);  // of a weight of 1
   const auto bars = [&](bool of_rows) {
     std::vector<double> lengths = totals(grid, of_rows);
@@ -135,7 +135,7 @@ double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const LinkCut& c
 std::string draw_flow(const Grid& grid, const PictureStyle& style, Medium medium) {
   check_grid(grid, "flow");
   Canvas canvas(WeightScale(style, grid), medium);
-  const LinkCut cut = cut_links(grid, style.hide);
+  const PrunedLinks cut = prune_links(grid, style.hide);
   double y = canvas.title(grid.title);
   if (!canvas.page()) {
     const std::string statement = "ribbons are as thick as weights; the picture " + cut.statement();

@@ -48,7 +48,7 @@ class Flow {
         fmt::format("{} {} {}", page_.safe(grid_.row_name), page_.glyph("→", "->"), page_.safe(grid_.column_name)),
         {.faint = true});
     page_.end_line();
-    const LinkCut cut = cut_links(grid_, hide_);
+    const PrunedLinks cut = prune_links(grid_, hide_);
     auto first = cut.drawn.begin();
     for (int64_t row = 0; row < grid_.height(); ++row) {
       const auto end = std::find_if(first, cut.drawn.end(), [row](const DrawnLink& link) { return link.row > row; });

@@ -174,7 +174,7 @@ class Heatmap {
   std::string row_label(int64_t row) {
     const std::string& full = rows_[static_cast<size_t>(row)];
     if (display_width(full) > layout_.row_label)
-      note_cut(cut_to_width(full, layout_.row_label, page_.glyph("…", "~")), full);
+      note_cut(truncate_to_width(full, layout_.row_label, page_.glyph("…", "~")), full);
     return table_label(page_, full, layout_.row_label);
   }
   std::string right_label(int64_t row) {

@@ -152,7 +152,7 @@ std::vector<std::string> label_texts(const TerminalPage& page, const std::vector
 }
 
 std::string table_label(const TerminalPage& page, std::string_view text, int64_t width) {
-  const std::string cut = cut_to_width(text, width, page.glyph("…", "~"));
+  const std::string cut = truncate_to_width(text, width, page.glyph("…", "~"));
   return pad_left(page.terminal().unicode ? isolate(cut) : cut, width);
 }
 

@@ -184,7 +184,7 @@ std::vector<std::string> clusters(std::string_view text) {
   return all;
 }
 
-std::string cut_to_width(std::string_view text, int64_t width, std::string_view ellipsis) {
+std::string truncate_to_width(std::string_view text, int64_t width, std::string_view ellipsis) {
   if (display_width(text) <= width) return std::string(text);
   int64_t left = width - display_width(ellipsis);
   if (left < 0) return "";

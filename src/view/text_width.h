@@ -35,7 +35,7 @@ std::string harmless(std::string_view text, bool ascii = false);
 std::vector<std::string> clusters(std::string_view text);
 
 // Whole clusters, at most so many columns; with an ellipsis as the last when anything is left out.
-std::string cut_to_width(std::string_view text, int64_t width, std::string_view ellipsis = "…");
+std::string truncate_to_width(std::string_view text, int64_t width, std::string_view ellipsis = "…");
 // Spaces after or before, up to the width. A text that is wider stays as it is.
 std::string pad_right(std::string_view text, int64_t width);
 std::string pad_left(std::string_view text, int64_t width);

@@ -1,11 +1,8 @@
 #include "view/colour_scale.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <numbers>
 
 namespace fovea {
@@ -95,19 +92,6 @@ TEST(ColourScale, EqualStepsAreEqualDifferences) {
   }
 }
 
-TEST(ColourScale, CasesAreThoseOfThePage) {
-  std::ifstream file(FOVEA_COLOUR_CASES);
-  const auto cases = nlohmann::json::parse(file);
-  ASSERT_GT(cases.size(), 100u);
-  for (const auto& c : cases) {
-    const PictureStyle style{.scale = c["scale"], .palette = c["palette"]};
-    const WeightScale scale(style, grid_of({c["largest"].get<float>()}));
-    const double weight = c["weight"].get<double>() / c["largest"].get<double>() * scale.largest();
-    EXPECT_EQ(hex(scale.colour(weight, Paper::kLight)), c["light"]) << c;
-    EXPECT_EQ(hex(scale.colour(weight, Paper::kDark)), c["dark"]) << c;
-  }
-}
-
 TEST(ColourScale, EndsAtTheLargestWeightShown) {
   const Grid a = grid_of({0.1F, 0.25F, kAbsent}), b = grid_of({0.5F, 0.0F});
   EXPECT_EQ(WeightScale({}, a).largest(), 0.25);
@@ -115,22 +99,6 @@ TEST(ColourScale, EndsAtTheLargestWeightShown) {
   EXPECT_EQ(WeightScale({.max_weight = 1}, a).largest(), 1);
   EXPECT_EQ(WeightScale({}, grid_of({0.0F, kAbsent})).largest(), 1);
   EXPECT_EQ(WeightScale({}, a).share(0.125), 0.5);
-}
-
-std::string ticks(const std::string& scale, float largest) {
-  std::string text;
-  for (const Tick& tick : WeightScale({.scale = scale}, grid_of({largest})).ticks(0.14)) text += tick.name + " ";
-  return text;
-}
-
-TEST(ColourScale, TicksAreRoundAndHaveTheEnds) {
-  EXPECT_EQ(ticks("linear", 1), "0 0.2 0.4 0.6 0.8 1 ");
-  EXPECT_EQ(ticks("linear", 0.37F), "0 0.1 0.2 0.3 0.37 ");
-  EXPECT_EQ(ticks("linear", 0.512F), "0 0.1 0.2 0.3 0.4 0.512 ");
-  EXPECT_EQ(ticks("linear", 0.0021F), "0 0.0005 0.001 0.0015 0.0021 ");
-  EXPECT_EQ(ticks("sqrt", 1), "0 0.05 0.2 0.5 1 ");
-  EXPECT_EQ(ticks("log", 1), "≤ 0.001 0.01 0.1 1 ");
-  EXPECT_EQ(ticks("log", 0.5F), "≤ 0.0005 0.01 0.1 0.5 ");
 }
 
 }  // namespace

@@ -264,16 +264,16 @@ TEST_F(Pictures, TicksFollowTheScale) {
 TEST(Links, TheCutIsTheHandWorkedOne) {
   // 0.1 of the first row and 0.05 of the second are hidden; with 0.45 the second would lose half.
   const Grid grid = grid_of({"x", "y"}, {"a", "b", "c"}, {0.7F, 0.2F, 0.1F, 0.5F, 0.45F, 0.05F});
-  EXPECT_EQ(cut_links(grid, 0.1).statement(), "hides 7.5% of the attention, in 2 of 6 links");
-  EXPECT_EQ(cut_links(grid, 0).statement(), "shows all of the attention, in 6 links");
-  EXPECT_EQ(cut_links(grid, 0.3).statement(), "hides 17.5% of the attention, in 3 of 6 links");
+  EXPECT_EQ(prune_links(grid, 0.1).statement(), "hides 7.5% of the attention, in 2 of 6 links");
+  EXPECT_EQ(prune_links(grid, 0).statement(), "shows all of the attention, in 6 links");
+  EXPECT_EQ(prune_links(grid, 0.3).statement(), "hides 17.5% of the attention, in 3 of 6 links");
   EXPECT_NE(flow_svg(grid, {.hide = 0.1}).find("hides 7.5% of the attention, in 2 of 6 links"), std::string::npos);
-  EXPECT_EQ(cut_links(grid, 0, 2).statement(), "hides 40.0% of the attention, in 4 of 6 links");
+  EXPECT_EQ(prune_links(grid, 0, 2).statement(), "hides 40.0% of the attention, in 4 of 6 links");
 }
 
 TEST(Links, AnAbsentCellIsNoLink) {
   const Grid grid = grid_of({"x", "y"}, {"a", "b"}, {0.95F, 0.05F, 1.0F, kAbsent});
-  EXPECT_EQ(cut_links(grid, 0.1).statement(), "hides 2.5% of the attention, in 1 of 3 links");
+  EXPECT_EQ(prune_links(grid, 0.1).statement(), "hides 2.5% of the attention, in 1 of 3 links");
 }
 
 TEST(Links, MassMovesInOrderAndAllOfIt) {

@@ -65,14 +65,14 @@ TEST(TextWidth, AsciiSpellsOutTheRest) {
 }
 
 TEST(TextWidth, CutsWholeClustersToAWidth) {
-  EXPECT_EQ(cut_to_width("house", 5), "house");
-  EXPECT_EQ(cut_to_width("houses", 5), "hous…");
-  EXPECT_EQ(cut_to_width("北京大学", 6), "北京…");  // three columns are left for one that takes two
-  EXPECT_EQ(cut_to_width("北京大学", 5), "北京…");
-  EXPECT_EQ(cut_to_width("e\u0301e\u0301e\u0301", 2), "e\u0301…");
-  EXPECT_EQ(cut_to_width("houses", 0), "");
+  EXPECT_EQ(truncate_to_width("house", 5), "house");
+  EXPECT_EQ(truncate_to_width("houses", 5), "hous…");
+  EXPECT_EQ(truncate_to_width("北京大学", 6), "北京…");  // three columns are left for one that takes two
+  EXPECT_EQ(truncate_to_width("北京大学", 5), "北京…");
+  EXPECT_EQ(truncate_to_width("e\u0301e\u0301e\u0301", 2), "e\u0301…");
+  EXPECT_EQ(truncate_to_width("houses", 0), "");
   for (int64_t width = 0; width < 12; ++width)
-    EXPECT_LE(display_width(cut_to_width("a北b京🙂e\u0301xyz", width)), width);
+    EXPECT_LE(display_width(truncate_to_width("a北b京🙂e\u0301xyz", width)), width);
 }
 
 TEST(TextWidth, PadsToAWidth) {

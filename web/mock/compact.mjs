@@ -7,7 +7,8 @@ export function rowOf(weights) {
   return Buffer.from([scale & 255, scale >> 8, ...weights.map(cell)])
 }
 
-const pack = (weights, first) => deflateSync(Buffer.concat(weights.flat().flatMap((head) => head.slice(first).map(rowOf)))).toString('base64')
+const pack = (weights, first) =>
+  deflateSync(Buffer.concat(weights.flat().flatMap((head) => head.slice(first).map(rowOf)))).toString('base64')
 
 // `shares` as in docs/record.md, or nothing.
 export function compact({ source, ...record }, shares) {

@@ -12,7 +12,12 @@ import { attend, hash, kModels, largeRecord, stepsOf, tokenise, write } from './
 const kDist = fileURLToPath(new URL('../dist/', import.meta.url))
 const kPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-const kTypes = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
+const kTypes = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+}
 
 class Refusal extends Error {
   constructor(status, code, message) {
@@ -28,7 +33,13 @@ function modelOf(name) {
 }
 
 function recordOf(model, text, body, rank = 1) {
-  const about = { fovea_record: 1, line: 1, rank, architecture: model.info.architecture, search: body.sample ? 'sampled' : body.beam > 1 ? `beam ${body.beam}` : 'greedy' }
+  const about = {
+    fovea_record: 1,
+    line: 1,
+    rank,
+    architecture: model.info.architecture,
+    search: body.sample ? 'sampled' : body.beam > 1 ? `beam ${body.beam}` : 'greedy',
+  }
   const end = { ended: true, cut: false }
   if (model.info.name === 'large') {
     const large = largeRecord(Math.min(4096, Number.parseInt(text, 10) || 64))
@@ -38,12 +49,28 @@ function recordOf(model, text, body, rank = 1) {
   const target = write(model, source, body)
   if (rank > 1 && target.tokens.length > rank) {
     // A candidate that is not the best says one word less.
-    const worse = recordOf(model, text, { ...body, target: target.text.split(' ').filter((_, i, all) => i !== all.length - rank).join(' ') || target.text })
+    const worse = recordOf(model, text, {
+      ...body,
+      target:
+        target.text
+          .split(' ')
+          .filter((_, i, all) => i !== all.length - rank)
+          .join(' ') || target.text,
+    })
     return { ...worse, rank, score: worse.score - rank, log_probability: worse.log_probability - rank }
   }
   const steps = stepsOf(target, body.edits)
   const sum = steps.reduce((s, x) => s + x.log_probability, 0)
-  const record = { ...about, source, target, steps, score: sum / steps.length, log_probability: sum, ...end, attentions: attend(model, source, target, body.edits) }
+  const record = {
+    ...about,
+    source,
+    target,
+    steps,
+    score: sum / steps.length,
+    log_probability: sum,
+    ...end,
+    attentions: attend(model, source, target, body.edits),
+  }
   for (const step of steps) step.alternatives = step.alternatives.slice(0, body.alternatives ?? 5)
   return record
 }
@@ -58,9 +85,28 @@ function treeOf(record, beam) {
     for (const a of step.alternatives.slice(0, beam)) {
       const kept = a.text === token.text
       const id = nodes.length
-      nodes.push({ id, parent, text: a.text, log_probability: a.log_probability, total: total + a.log_probability, step: t + 1, kept, ended: a.text === '</s>' })
+      nodes.push({
+        id,
+        parent,
+        text: a.text,
+        log_probability: a.log_probability,
+        total: total + a.log_probability,
+        step: t + 1,
+        kept,
+        ended: a.text === '</s>',
+      })
       if (kept) next = id
-      else if (hash(a.text + t) > 0.5) nodes.push({ id: nodes.length, parent: id, text: token.text, log_probability: -1, total: total + a.log_probability - 1, step: t + 2, kept: false, ended: false })
+      else if (hash(a.text + t) > 0.5)
+        nodes.push({
+          id: nodes.length,
+          parent: id,
+          text: token.text,
+          log_probability: -1,
+          total: total + a.log_probability - 1,
+          step: t + 2,
+          kept: false,
+          ended: false,
+        })
     }
     total += step.log_probability
     parent = next || parent
@@ -96,7 +142,14 @@ async function streamOne(model, body, response) {
     await pause(4)
     if (response.destroyed) return
     const { text, begin, end } = record.target.tokens[t]
-    send('token', { step: t, text, begin, end, log_probability: step.log_probability, ...(body.attention && { cross_mean: crossMean(record, t) }) })
+    send('token', {
+      step: t,
+      text,
+      begin,
+      end,
+      log_probability: step.log_probability,
+      ...(body.attention && { cross_mean: crossMean(record, t) }),
+    })
   }
   send('done', { translations: [translation], model: model.info.name, milliseconds: 4.2 })
   response.end()
@@ -121,9 +174,11 @@ async function respond(request, response) {
   if (path === '/v1/models') return json({ models: kModels.map((m) => m.info) })
   if (request.method !== 'POST') throw new Refusal(405, 'method_not_allowed', 'Expected POST.')
   const body = await bodyOf(request)
-  if (typeof body.text !== 'string' || body.text.trim() === '') throw new Refusal(400, 'bad_request', 'text: expected a sentence.')
+  if (typeof body.text !== 'string' || body.text.trim() === '')
+    throw new Refusal(400, 'bad_request', 'text: expected a sentence.')
   if (body.sample && body.beam > 1) throw new Refusal(400, 'bad_request', 'sample: expected a beam of 1.')
-  if (!body.sample && (body.temperature || body.top_k || body.top_p)) throw new Refusal(400, 'bad_request', 'temperature, top_k and top_p are for sampling.')
+  if (!body.sample && (body.temperature || body.top_k || body.top_p))
+    throw new Refusal(400, 'bad_request', 'temperature, top_k and top_p are for sampling.')
   const model = modelOf(body.model)
   if (path === '/v1/attention') {
     const record = recordOf(model, body.text, body)
@@ -147,7 +202,13 @@ async function page(request, response) {
   const name = path === '/' ? 'index.html' : path.startsWith('/assets/') ? path.slice(1) : null
   try {
     const content = gzipSync(await readFile(join(kDist, name)))
-    response.writeHead(200, { 'Content-Type': kTypes[extname(name)] ?? 'application/octet-stream', 'Content-Encoding': 'gzip', 'Content-Security-Policy': kPolicy, 'X-Content-Type-Options': 'nosniff', 'Cache-Control': name === 'index.html' ? 'no-cache' : 'public, max-age=31536000, immutable' })
+    response.writeHead(200, {
+      'Content-Type': kTypes[extname(name)] ?? 'application/octet-stream',
+      'Content-Encoding': 'gzip',
+      'Content-Security-Policy': kPolicy,
+      'X-Content-Type-Options': 'nosniff',
+      'Cache-Control': name === 'index.html' ? 'no-cache' : 'public, max-age=31536000, immutable',
+    })
     response.end(content)
   } catch {
     response.writeHead(404).end()
@@ -155,7 +216,9 @@ async function page(request, response) {
 }
 
 export function serve(port = 0) {
-  const server = createServer((request, response) => (request.url.startsWith('/v1/') ? answer(request, response) : page(request, response)))
+  const server = createServer((request, response) =>
+    request.url.startsWith('/v1/') ? answer(request, response) : page(request, response),
+  )
   return new Promise((done) => server.listen(port, '127.0.0.1', () => done(server)))
 }
 

@@ -65,8 +65,10 @@ export async function translate(text: string, options: Options, signal: AbortSig
 }
 
 export async function attend(text: string, target: string, options: Options, signal: AbortSignal): Promise<WireRecord> {
-  const answer = await (await send('v1/attention', { text, target, ...options }, signal)).json()
-  return (answer as { record: WireRecord }).record
+  const answer = (await (await send('v1/attention', { text, target, ...options }, signal)).json()) as {
+    record: WireRecord
+  }
+  return answer.record
 }
 
 export interface StreamHandlers {
@@ -75,10 +77,16 @@ export interface StreamHandlers {
   revise(event: ReviseEvent): void
 }
 
-export async function stream(text: string, options: Options, on: StreamHandlers, signal: AbortSignal): Promise<TranslateAnswer> {
+export async function stream(
+  text: string,
+  options: Options,
+  on: StreamHandlers,
+  signal: AbortSignal,
+): Promise<TranslateAnswer> {
   const response = await send('v1/translate', { text, ...options, stream: true }, signal)
   // A server that does not stream this request may still have answered it.
-  if (!response.headers.get('Content-Type')?.startsWith('text/event-stream')) return (await response.json()) as TranslateAnswer
+  if (!response.headers.get('Content-Type')?.startsWith('text/event-stream'))
+    return (await response.json()) as TranslateAnswer
   for await (const { event, data } of readEvents(response.body!)) {
     const value = JSON.parse(data) as unknown
     if (event === 'start') on.start(value as StartEvent)

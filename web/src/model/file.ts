@@ -17,7 +17,10 @@ function recordsIn(value: unknown): unknown[] {
   if (Array.isArray(value)) return value.flatMap(recordsIn)
   if (!isObject(value)) return []
   if ('fovea_record' in value) return [value]
-  return [...recordsIn(value['record']), ...[...listOf(value['translations']), ...listOf(value['candidates'])].flatMap(recordsIn)]
+  return [
+    ...recordsIn(value['record']),
+    ...[...listOf(value['translations']), ...listOf(value['candidates'])].flatMap(recordsIn),
+  ]
 }
 
 // Brackets outside of strings are counted before any value is made of them.
@@ -50,7 +53,7 @@ function valuesIn(text: string): unknown[] {
   } catch {
     const values: unknown[] = []
     let number = 0
-    for (let at = 0; at < text.length; ) {
+    for (let at = 0; at < text.length;) {
       const end = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at)
       const line = text.slice(at, end)
       at = end + 1
@@ -70,7 +73,8 @@ export async function readRecords(content: string): Promise<AttentionRecord[]> {
   checkShape(text)
   const records = valuesIn(text).flatMap(recordsIn)
   if (records.length === 0) throw new RecordError('expected an attention record, got none')
-  if (records.length > kMostRecords) throw new RecordError(`expected at most ${kMostRecords} records, got ${records.length}`)
+  if (records.length > kMostRecords)
+    throw new RecordError(`expected at most ${kMostRecords} records, got ${records.length}`)
   return readAll(records as WireRecord[])
 }
 
@@ -79,7 +83,10 @@ export async function contentOf(file: Blob): Promise<string> {
   try {
     return await textOf(file, kMostBytes)
   } catch (error) {
-    if (error instanceof TooLarge) throw new RecordError(`expected at most ${kMostBytes / 1e6} MB of records${file.size < kMostBytes ? ' once they are unpacked' : ''}, got more; save fewer sentences in a file`)
+    if (error instanceof TooLarge)
+      throw new RecordError(
+        `expected at most ${kMostBytes / 1e6} MB of records${file.size < kMostBytes ? ' once they are unpacked' : ''}, got more; save fewer sentences in a file`,
+      )
     throw new RecordError('expected a whole file, got damaged data')
   }
 }

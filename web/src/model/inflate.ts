@@ -20,7 +20,7 @@ async function* chunks(from: ReadableStream<Uint8Array>, most: number): AsyncGen
 }
 
 const decompressed = (from: Blob, format: CompressionFormat): ReadableStream<Uint8Array> =>
-  from.stream().pipeThrough(new DecompressionStream(format) as unknown as ReadableWritablePair<Uint8Array, Uint8Array>)
+  from.stream().pipeThrough(new DecompressionStream(format))
 
 // zlib's format.
 export async function inflate(bytes: Uint8Array<ArrayBuffer>, most: number): Promise<Uint8Array> {
@@ -45,6 +45,7 @@ export async function textOf(file: Blob, most: number): Promise<string> {
   const isGzip = a === 0x1f && b === 0x8b
   const decoder = new TextDecoder()
   let text = ''
-  for await (const part of chunks(isGzip ? decompressed(file, 'gzip') : file.stream(), most)) text += decoder.decode(part, { stream: true })
+  for await (const part of chunks(isGzip ? decompressed(file, 'gzip') : file.stream(), most))
+    text += decoder.decode(part, { stream: true })
   return text + decoder.decode()
 }

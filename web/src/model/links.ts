@@ -1,5 +1,5 @@
-// What a picture of links draws: the links that are left when the smallest are cut, and how mass moves between rows.
-// As in src/view/links.h.
+// What a picture of links draws: the links that are left when the smallest are pruned, and how mass moves between rows.
+// src/view/links.cpp computes the same; tests/view/cases/links.json has the cases of both.
 import { at, type Grid } from './grid'
 
 export interface Link {
@@ -8,9 +8,9 @@ export interface Link {
   weight: number
 }
 
-export interface LinkCut {
+export interface PrunedLinks {
   drawn: Link[] // by row, then column
-  links: number // all, drawn or not; an absent cell is none
+  links: number // all, drawn or not; a cell that is absent or 0 is none
   hiddenShare: number // of the attention
 }
 
@@ -21,14 +21,14 @@ function linksOfRow(grid: Grid, row: number): Link[] {
   const links: Link[] = []
   for (let column = 0; column < grid.columns.length; ++column) {
     const weight = at(grid, row, column)
-    if (!Number.isNaN(weight)) links.push({ row, column, weight: Math.max(0, weight) })
+    if (weight > 0) links.push({ row, column, weight }) // false for an absent cell
   }
   return links
 }
 
 // In each row the smallest links that together make at most `hide` of its attention are left out; then the smallest of
 // all while more than `most` are left.
-export function cutLinks(grid: Grid, hide: number, most = 4000): LinkCut {
+export function pruneLinks(grid: Grid, hide: number, most = 4000): PrunedLinks {
   let drawn: Link[] = []
   let links = 0
   let total = 0
@@ -88,11 +88,14 @@ export function transport(grid: Grid, row: number, next: number): Move[] {
   return moves
 }
 
-// Places a step moves on average, over all rows.
+// The columns that a unit of mass moves from a row to the next, on average over the pairs of rows with a transport.
 export function meanMove(grid: Grid): number {
-  let sum = 0
+  let distance = 0
+  let pairs = 0
   for (let row = 0; row + 1 < grid.rows.length; ++row) {
-    for (const move of transport(grid, row, row + 1)) sum += Math.abs(move.to - move.from) * move.mass
+    const moves = transport(grid, row, row + 1)
+    for (const move of moves) distance += Math.abs(move.to - move.from) * move.mass
+    if (moves.length > 0) ++pairs
   }
-  return grid.rows.length > 1 ? sum / (grid.rows.length - 1) : 0
+  return pairs > 0 ? distance / pairs : 0
 }

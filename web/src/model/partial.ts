@@ -70,6 +70,18 @@ export class PartialRecord {
     const cells = new Float32Array(rows.length * columns)
     rows.forEach((row, r) => readRow(fromBase64(row), 0, columns, cells, r * columns))
     const mechanism = this.model?.attentions.find((a) => a.kind === 'cross')?.mechanism ?? ''
-    return [{ kind: 'cross', mechanism, hard: /\bhard\b/.test(mechanism), layers: 1, heads: 1, rows: rows.length, columns, best: null, weights: [cells] }]
+    return [
+      {
+        kind: 'cross',
+        mechanism,
+        hard: /\bhard\b/.test(mechanism),
+        layers: 1,
+        heads: 1,
+        rows: rows.length,
+        columns,
+        best: null,
+        weights: [cells],
+      },
+    ]
   }
 }

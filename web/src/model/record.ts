@@ -93,9 +93,11 @@ const expect: (holds: boolean, what: string) => asserts holds = (holds, what) =>
   if (!holds) throw new RecordError(`record: expected ${what}`)
 }
 const isList = (value: unknown): value is unknown[] => Array.isArray(value)
-const isCount = (value: unknown, least: number, most: number): value is number => Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+const isCount = (value: unknown, least: number, most: number): value is number =>
+  Number.isInteger(value) && (value as number) >= least && (value as number) <= most
 const isLogProbability = (value: unknown): boolean => value === null || (typeof value === 'number' && value < Infinity)
-const brief = (value: unknown): string => (isList(value) ? `a list of ${value.length}` : (JSON.stringify(value) ?? 'nothing').slice(0, 40))
+const brief = (value: unknown): string =>
+  isList(value) ? `a list of ${value.length}` : (JSON.stringify(value) ?? 'nothing').slice(0, 40)
 const textOr = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
 
 function checkSentence(from: Sentence | undefined, name: string): void {
@@ -112,10 +114,18 @@ function readSteps(steps: unknown): Step[] {
   return steps.map((from) => {
     const step = from as Step | null
     const alternatives: unknown = step?.alternatives ?? []
-    const right = isList(alternatives) && (alternatives as (Alternative | null)[]).every((a) => typeof a?.text === 'string' && isLogProbability(a.log_probability))
+    const right =
+      isList(alternatives) &&
+      (alternatives as (Alternative | null)[]).every(
+        (a) => typeof a?.text === 'string' && isLogProbability(a.log_probability),
+      )
     expect(isLogProbability(step?.log_probability) && right, `steps with log-probabilities, got ${brief(from)}`)
     const number = (p: number | null): number => p ?? -Infinity
-    return { log_probability: number(step!.log_probability), alternatives: step!.alternatives?.map((a) => ({ text: a.text, log_probability: number(a.log_probability) })) ?? [] }
+    return {
+      log_probability: number(step!.log_probability),
+      alternatives:
+        step!.alternatives?.map((a) => ({ text: a.text, log_probability: number(a.log_probability) })) ?? [],
+    }
   })
 }
 
@@ -129,11 +139,22 @@ interface Size {
 // Its rows and columns are tokens; the layers and heads are as many as it says.
 function sizeOf(from: WireAttention, source: Sentence, target: Sentence): Size {
   const [s, t] = [source.tokens.length, target.tokens.length]
-  expect(['cross', 'encoder-self', 'decoder-self'].includes(from.kind), `an attention of kind cross, encoder-self or decoder-self, got ${brief(from.kind)}`)
+  expect(
+    ['cross', 'encoder-self', 'decoder-self'].includes(from.kind),
+    `an attention of kind cross, encoder-self or decoder-self, got ${brief(from.kind)}`,
+  )
   const rows = from.kind === 'encoder-self' ? s : t
   const columns = from.kind === 'decoder-self' ? t : s
-  const [layers, heads] = from.packed !== undefined ? (isList(from.shape) ? from.shape : []) : [from.weights?.length, from.weights?.[0]?.length]
-  expect(isCount(layers, 1, 10_000) && isCount(heads, 1, 10_000), `${from.kind} to have layers and heads, got ${brief(layers)} and ${brief(heads)}`)
+  const [layers, heads] =
+    from.packed !== undefined
+      ? isList(from.shape)
+        ? from.shape
+        : []
+      : [from.weights?.length, from.weights?.[0]?.length]
+  expect(
+    isCount(layers, 1, 10_000) && isCount(heads, 1, 10_000),
+    `${from.kind} to have layers and heads, got ${brief(layers)} and ${brief(heads)}`,
+  )
   return { layers, heads, rows, columns }
 }
 
@@ -147,15 +168,21 @@ class Budget {
 }
 
 function readHead(head: unknown, kind: Kind, { rows, columns }: Size): Float32Array {
-  expect(isList(head) && head.length === rows, `${kind} to have ${rows} rows of weights, got ${isList(head) ? head.length : brief(head)}`)
+  expect(
+    isList(head) && head.length === rows,
+    `${kind} to have ${rows} rows of weights, got ${isList(head) ? head.length : brief(head)}`,
+  )
   const cells = new Float32Array(rows * columns)
   let at = 0
   for (const row of head) {
-    expect(isList(row) && row.length === columns, `rows of ${columns} weights in ${kind}, got ${isList(row) ? row.length : brief(row)}`)
+    expect(
+      isList(row) && row.length === columns,
+      `rows of ${columns} weights in ${kind}, got ${isList(row) ? row.length : brief(row)}`,
+    )
     for (const weight of row) {
       const right = weight === null || (typeof weight === 'number' && weight >= -kRounding && weight <= 1 + kRounding)
       expect(right, `weights from 0 to 1 or null in ${kind}, got ${brief(weight)}`)
-      cells[at++] = (weight as number | null) ?? NaN
+      cells[at++] = weight ?? NaN
     }
   }
   return cells
@@ -175,10 +202,14 @@ function readPacked(bytes: Uint8Array, size: Size, shared: Attention | undefined
   return Array.from({ length: layers * heads }, (_, head) => {
     const cells = new Float32Array(rows * columns).fill(NaN)
     for (let r = 0; r < sharedRows; ++r) {
-      const from = shared!.weights[head]!.subarray(r * shared!.columns, r * shared!.columns + Math.min(columns, shared!.columns))
+      const from = shared!.weights[head]!.subarray(
+        r * shared!.columns,
+        r * shared!.columns + Math.min(columns, shared!.columns),
+      )
       cells.set(from, r * columns)
     }
-    for (let r = sharedRows; r < rows; ++r) readRow(bytes, head * own + packedSize(r - sharedRows, columns), columns, cells, r * columns)
+    for (let r = sharedRows; r < rows; ++r)
+      readRow(bytes, head * own + packedSize(r - sharedRows, columns), columns, cells, r * columns)
     return cells
   })
 }
@@ -188,7 +219,9 @@ function readBest(from: unknown, { layers, heads }: Size): Attention['best'] {
   const best = (from ?? {}) as Record<string, unknown>
   const how = (['mean', 'max', 'rollout'] as const).find((h) => best['heads'] === h) ?? 'one'
   const least = how === 'one' ? 1 : 0
-  return isCount(best['layer'], least, layers) && isCount(best['head'], least, heads) ? { how, layer: best['layer'], head: best['head'] } : null
+  return isCount(best['layer'], least, layers) && isCount(best['head'], least, heads)
+    ? { how, layer: best['layer'], head: best['head'] }
+    : null
 }
 
 interface Read {
@@ -198,15 +231,31 @@ interface Read {
   rows: number // shared
 }
 
-function attentionsOf(wire: WireRecord, source: Sentence, target: Sentence, shared: AttentionRecord | undefined, budget: Budget): Read[] {
-  expect(isList(wire.attentions) && wire.attentions.every((a) => isList(a?.weights) || typeof a?.packed === 'string'), 'attentions with weights')
+function attentionsOf(
+  wire: WireRecord,
+  source: Sentence,
+  target: Sentence,
+  shared: AttentionRecord | undefined,
+  budget: Budget,
+): Read[] {
+  expect(
+    isList(wire.attentions) && wire.attentions.every((a) => isList(a?.weights) || typeof a?.packed === 'string'),
+    'attentions with weights',
+  )
   // Of an ensemble the first model's; the others have the same shape.
-  const first = wire.attentions.filter((a, i, all) => all.findIndex((b) => b.kind === a.kind) === i && a.weights?.length !== 0)
+  const first = wire.attentions.filter(
+    (a, i, all) => all.findIndex((b) => b.kind === a.kind) === i && a.weights?.length !== 0,
+  )
   const read = first.map((from): Read => {
     const size = sizeOf(from, source, target)
     const other = shared?.attentions.find((a) => a.kind === from.kind)
     const rows = !shared ? 0 : from.kind === 'encoder-self' ? size.rows : wire.shares!.rows
-    const fits = rows === 0 || (other && isCount(rows, 1, Math.min(size.rows, other.rows)) && other.layers === size.layers && other.heads === size.heads)
+    const fits =
+      rows === 0 ||
+      (other &&
+        isCount(rows, 1, Math.min(size.rows, other.rows)) &&
+        other.layers === size.layers &&
+        other.heads === size.heads)
     expect(Boolean(fits), `${from.kind} to share rows that the other candidate has`)
     return { from, size, shared: other, rows }
   })
@@ -215,7 +264,12 @@ function attentionsOf(wire: WireRecord, source: Sentence, target: Sentence, shar
 }
 
 // `packed` holds the bytes of every compact attention.
-function finish(wire: WireRecord, read: readonly Read[], packed: ReadonlyMap<WireAttention, Uint8Array>, sides: Pick<AttentionRecord, 'source' | 'target' | 'steps'>): AttentionRecord {
+function finish(
+  wire: WireRecord,
+  read: readonly Read[],
+  packed: ReadonlyMap<WireAttention, Uint8Array>,
+  sides: Pick<AttentionRecord, 'source' | 'target' | 'steps'>,
+): AttentionRecord {
   return {
     architecture: textOr(wire.architecture, ''),
     ...sides,
@@ -234,15 +288,24 @@ function finish(wire: WireRecord, read: readonly Read[], packed: ReadonlyMap<Wir
   }
 }
 
-function sidesOf(wire: WireRecord, shared: AttentionRecord | undefined): Pick<AttentionRecord, 'source' | 'target' | 'steps'> {
+function sidesOf(
+  wire: WireRecord,
+  shared: AttentionRecord | undefined,
+): Pick<AttentionRecord, 'source' | 'target' | 'steps'> {
   expect(wire?.fovea_record === 1, `version 1, got ${brief(wire?.fovea_record)}`)
   const source = shared?.source ?? wire.source
   checkSentence(source, 'its source')
   checkSentence(wire.target, 'its target')
   const count = shared ? wire.shares!.tokens : 0
-  expect(count === 0 || isCount(count, 0, Math.min(shared!.target.tokens.length, shared!.steps.length)), 'to share tokens that the other candidate has')
+  expect(
+    count === 0 || isCount(count, 0, Math.min(shared!.target.tokens.length, shared!.steps.length)),
+    'to share tokens that the other candidate has',
+  )
   const steps = [...(shared?.steps.slice(0, count) ?? []), ...readSteps(wire.steps ?? [])]
-  const target = { text: wire.target.text, tokens: [...(shared?.target.tokens.slice(0, count) ?? []), ...wire.target.tokens] }
+  const target = {
+    text: wire.target.text,
+    tokens: [...(shared?.target.tokens.slice(0, count) ?? []), ...wire.target.tokens],
+  }
   return { source, target, steps }
 }
 
@@ -250,11 +313,18 @@ function sidesOf(wire: WireRecord, shared: AttentionRecord | undefined): Pick<At
 export function readRecord(wire: WireRecord): AttentionRecord {
   const sides = sidesOf(wire, undefined)
   const read = attentionsOf(wire, sides.source, sides.target, undefined, new Budget())
-  expect(read.every(({ from }) => from.packed === undefined), 'weights as numbers')
+  expect(
+    read.every(({ from }) => from.packed === undefined),
+    'weights as numbers',
+  )
   return finish(wire, read, new Map(), sides)
 }
 
-async function readCompact(wire: WireRecord, shared: AttentionRecord | undefined, budget: Budget): Promise<AttentionRecord> {
+async function readCompact(
+  wire: WireRecord,
+  shared: AttentionRecord | undefined,
+  budget: Budget,
+): Promise<AttentionRecord> {
   const sides = sidesOf(wire, shared)
   const read = attentionsOf(wire, sides.source, sides.target, shared, budget)
   const packed = new Map<WireAttention, Uint8Array>()
@@ -262,7 +332,9 @@ async function readCompact(wire: WireRecord, shared: AttentionRecord | undefined
     if (from.packed === undefined) continue
     const expected = size.layers * size.heads * packedSize(size.rows - rows, size.columns)
     const bytes = await unpack(from.packed, expected).catch((error: unknown) => {
-      throw new RecordError(`record: expected ${expected} bytes of ${from.kind}, got ${error instanceof TooLarge ? 'more' : 'damaged data'}`)
+      throw new RecordError(
+        `record: expected ${expected} bytes of ${from.kind}, got ${error instanceof TooLarge ? 'more' : 'damaged data'}`,
+      )
     })
     expect(bytes.length === expected, `${expected} bytes of ${from.kind}, got ${bytes.length}`)
     packed.set(from, bytes)
@@ -296,7 +368,9 @@ export function wireOf(record: AttentionRecord): WireRecord | null {
     const number = (w: number): number | null => (Number.isNaN(w) ? null : Math.round(w * 1e4) / 1e4)
     const rows = (cells: Float32Array): (number | null)[][] =>
       Array.from({ length: a.rows }, (_, r) => Array.from(cells.subarray(r * a.columns, (r + 1) * a.columns), number))
-    const weights = Array.from({ length: a.layers }, (_, l) => a.weights.slice(l * a.heads, (l + 1) * a.heads).map(rows))
+    const weights = Array.from({ length: a.layers }, (_, l) =>
+      a.weights.slice(l * a.heads, (l + 1) * a.heads).map(rows),
+    )
     return { ...from, weights }
   })
   return { ...wire, source: record.source, target: record.target, steps: record.steps, attentions }

@@ -26,11 +26,9 @@ interface Range {
 }
 
 function rangeOf(a: Attention, o: ReduceOptions): Range {
-  let { layer, head } = o
-  if (o.how === 'one') (layer = layer || 1), (head = head || 1)
-  else head = 0
-  layer = Math.min(layer, a.layers)
-  head = Math.min(head, a.heads)
+  const one = o.how === 'one'
+  const layer = Math.min(one ? o.layer || 1 : o.layer, a.layers)
+  const head = Math.min(one ? o.head || 1 : 0, a.heads)
   return {
     layers: layer > 0 ? [layer - 1, layer] : [0, a.layers],
     heads: head > 0 ? [head - 1, head] : [0, a.heads],
@@ -64,10 +62,10 @@ function product(a: Float32Array, b: Float32Array, n: number, k: number, m: numb
   for (let i = 0; i < n; ++i) {
     for (let j = 0; j < k; ++j) {
       const x = a[i * k + j]!
-      if (!(x > 0)) continue
+      if (Number.isNaN(x) || x === 0) continue
       for (let l = 0; l < m; ++l) {
         const y = b[j * m + l]!
-        if (y > 0) result[i * m + l]! += x * y
+        if (!Number.isNaN(y)) result[i * m + l]! += x * y
       }
     }
   }
@@ -114,7 +112,10 @@ export function reduce(record: AttentionRecord, options: ReduceOptions): Grid | 
   if (o.how === 'rollout') {
     const rolled = attentionOf(record, o.kind === 'cross' ? 'encoder-self' : o.kind)!
     through = rolled.layers
-    weights = o.kind === 'cross' ? product(combine(a, range, false), rollout(rolled), a.rows, a.columns, rolled.columns) : rollout(a)
+    weights =
+      o.kind === 'cross'
+        ? product(combine(a, range, false), rollout(rolled), a.rows, a.columns, rolled.columns)
+        : rollout(a)
   } else {
     weights = combine(a, range, o.how === 'max')
   }

@@ -15,7 +15,8 @@ export interface Edit {
 // What had been written when token `step` was to be chosen. A lone space has no place of its own, so the text is taken
 // up to where the token begins, not to where the one before it ends.
 // The same as tokens.
-export const pathBefore = (target: Sentence, step: number): string[] => target.tokens.slice(0, step).map((token) => token.text)
+export const pathBefore = (target: Sentence, step: number): string[] =>
+  target.tokens.slice(0, step).map((token) => token.text)
 
 export function prefixBefore(target: Sentence, step: number): string {
   const token = target.tokens[step]

@@ -85,10 +85,23 @@ export async function open(name: string, content: string): Promise<void> {
       opened.value = file
       first.value = answerOfFile(file)
       failure.value = null
-      set({ ...kUnchanged, text: file.records[0]!.source.text, target: '', second: '', rank: 1, row: -1, layer: 0, head: 0, how: 'mean' })
+      set({
+        ...kUnchanged,
+        text: file.records[0]!.source.text,
+        target: '',
+        second: '',
+        rank: 1,
+        row: -1,
+        layer: 0,
+        head: 0,
+        how: 'mean',
+      })
     })
   } catch (error) {
-    failure.value = { ...failureOf(error), message: `${name}: ${error instanceof Error ? error.message : error}` }
+    failure.value = {
+      ...failureOf(error),
+      message: `${name}: ${error instanceof Error ? error.message : String(error)}`,
+    }
   }
 }
 
@@ -102,9 +115,23 @@ async function forced(text: string, target: string, options: Options, abort: Abo
   const { model, alternatives, edits } = options
   const wire = await attend(text, target, { model, alternatives, attention: 'compact', ...(edits && { edits }) }, abort)
   const record = (await readAll([wire]))[0]!
-  const candidate = { text: record.target.text, score: record.log_probability, log_probability: record.log_probability, ended: true }
+  const candidate = {
+    text: record.target.text,
+    score: record.log_probability,
+    log_probability: record.log_probability,
+    ended: true,
+  }
   const milliseconds = performance.now() - began
-  return { model: options.model ?? '', text: candidate.text, candidates: [candidate], record, records: [record], tree: [], milliseconds, live: false }
+  return {
+    model: options.model ?? '',
+    text: candidate.text,
+    candidates: [candidate],
+    record,
+    records: [record],
+    tree: [],
+    milliseconds,
+    live: false,
+  }
 }
 
 // Runs one question at a time.
@@ -149,7 +176,16 @@ async function askFirst(abort: AbortSignal): Promise<void> {
       if (!partial || abort.aborted) return
       // Before there is a row to draw, the pictures of the answer before it stay.
       const record = partial.record() ?? first.peek()?.record ?? null
-      first.value = { model: options.model ?? '', text: partial.output, candidates: [], record, records: [record], tree: [], milliseconds: 0, live: true }
+      first.value = {
+        model: options.model ?? '',
+        text: partial.output,
+        candidates: [],
+        record,
+        records: [record],
+        tree: [],
+        milliseconds: 0,
+        live: true,
+      }
     }
     const later = (): void => void (frame ||= requestAnimationFrame(show))
     const answer = await stream(
@@ -176,7 +212,12 @@ function optionsOf(model: string): Options {
   const beam = state.beam.peek()
   const nbest = state.nbest.peek()
   if (state.sample.peek()) {
-    const [temperature, top_k, top_p, seed] = [state.temperature.peek(), state.top_k.peek(), state.top_p.peek(), state.seed.peek()]
+    const [temperature, top_k, top_p, seed] = [
+      state.temperature.peek(),
+      state.top_k.peek(),
+      state.top_p.peek(),
+      state.seed.peek(),
+    ]
     return { ...options, sample: true, nbest, temperature, top_k, top_p, seed }
   }
   return { ...options, beam, nbest: Math.min(nbest, beam), ...(beam > 1 && { tree: true }) }
@@ -191,7 +232,9 @@ async function askSecond(abort: AbortSignal): Promise<void> {
   if (state.edits.peek().length > 0) options.edits = state.edits.peek()
   const target = state.target.peek()
   const answer =
-    target !== '' ? await forced(state.text.peek(), target, options, abort) : await answerOf(await translate(state.text.peek(), options, abort))
+    target !== ''
+      ? await forced(state.text.peek(), target, options, abort)
+      : await answerOf(await translate(state.text.peek(), options, abort))
   if (!abort.aborted) second.value = answer
 }
 
@@ -221,7 +264,7 @@ export function keepAsking(): void {
     if (models.value.length === 0) return
     if (opened.value) return asker.stop()
     if (state.text.value.trim() === '') {
-      asker.ask(0, async () => void (first.value = null), failure)
+      asker.ask(0, () => Promise.resolve(void (first.value = null)), failure)
       return
     }
     // The first question of a visit need not wait for fingers.
@@ -232,7 +275,7 @@ export function keepAsking(): void {
     followed(kChange)
     if (models.value.length === 0) return
     if (!isChanged.value || state.text.value.trim() === '') {
-      other.ask(0, async () => void (second.value = null), secondFailure)
+      other.ask(0, () => Promise.resolve(void (second.value = null)), secondFailure)
       return
     }
     other.ask(kWait, askSecond, secondFailure)

@@ -23,7 +23,13 @@ export const attention = computed(() => (record.value ? attentionOf(record.value
 
 const reduced = (from: AttentionRecord | null): Grid | null =>
   from &&
-  reduce(from, { kind: kind.value, how: state.how.value, layer: state.layer.value, head: state.head.value, words: state.words.value })
+  reduce(from, {
+    kind: kind.value,
+    how: state.how.value,
+    layer: state.layer.value,
+    head: state.head.value,
+    words: state.words.value,
+  })
 
 export const grid = computed(() => reduced(record.value))
 export const otherGrid = computed(() => reduced(otherRecord.value))
@@ -47,7 +53,8 @@ export function titleOf(grid: Grid): string {
   } else if (several) {
     const how = r.how === 'max' ? 'title.max' : 'title.mean'
     if (r.layer > 0 && a && a.layers > 1) parts.push(t('title.layer', { layer: r.layer }))
-    if (r.heads * r.layers > 1) parts.push(r.layers > 1 ? t(`${how}.layers`, { heads: r.heads, layers: r.layers }) : t(how, { heads: r.heads }))
+    if (r.heads * r.layers > 1)
+      parts.push(r.layers > 1 ? t(`${how}.layers`, { heads: r.heads, layers: r.layers }) : t(how, { heads: r.heads }))
   }
   if (r.how === 'rollout') parts.push(t('title.rollout', { layers: r.through }))
   if (r.best) parts.push(t('title.best'))
@@ -58,8 +65,8 @@ export function titleOf(grid: Grid): string {
 // One sentence about a place, for the line below a picture and for those who hear it.
 export function describe(grid: Grid, row: number, column: number, difference = false): string {
   const width = grid.columns.length
-  const rowText = row >= 0 && grid.rows[row] ? isolated(shown(grid.rows[row]!)) : ''
-  const columnText = column >= 0 && grid.columns[column] ? isolated(shown(grid.columns[column]!)) : ''
+  const rowText = row >= 0 && grid.rows[row] ? isolated(shown(grid.rows[row])) : ''
+  const columnText = column >= 0 && grid.columns[column] ? isolated(shown(grid.columns[column])) : ''
   if (rowText && columnText) {
     const weight = grid.weights[row * width + column]!
     if (Number.isNaN(weight)) return t('say.masked', { row: rowText, column: columnText })
@@ -69,7 +76,13 @@ export function describe(grid: Grid, row: number, column: number, difference = f
   if (rowText) {
     const most = heaviest(grid, row)
     const note = grid.notes[row]
-    const look = most < 0 ? '' : t('say.most', { column: isolated(shown(grid.columns[most]!)), weight: weightText(grid.weights[row * width + most]!) })
+    const look =
+      most < 0
+        ? ''
+        : t('say.most', {
+            column: isolated(shown(grid.columns[most]!)),
+            weight: weightText(grid.weights[row * width + most]!),
+          })
     return note ? t('say.step', { row: rowText, p: percent(note.probability), look }) : `${rowText}: ${look}`
   }
   if (columnText) {

@@ -1,5 +1,6 @@
 // The state as an address and back. Only what differs from the defaults stands in it; what cannot be read is ignored.
 import { effect } from '@preact/signals'
+import type { Edit } from '../model/whatif'
 import { kDefaults, kViews, set, state, type State } from './store'
 
 const kChoices: Partial<Record<keyof State, readonly string[]>> = {
@@ -30,7 +31,9 @@ function readEdits(text: string): State['edits'] | undefined {
   try {
     const edits: unknown = JSON.parse(text)
     if (!Array.isArray(edits)) return undefined
-    return edits.filter((e) => e && typeof e === 'object' && typeof e.kind === 'string' && (e.off === true || Array.isArray(e.weights)))
+    return (edits as (Partial<Edit> | null)[]).filter(
+      (e): e is Edit => typeof e?.kind === 'string' && (e.off === true || Array.isArray(e.weights)),
+    )
   } catch {
     return undefined
   }

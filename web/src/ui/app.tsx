@@ -59,7 +59,11 @@ function Look() {
 export function App() {
   return (
     <>
-      <a class="skip" href="#panel" onClick={(event) => (event.preventDefault(), document.getElementById('panel')?.focus())}>
+      <a
+        class="skip"
+        href="#panel"
+        onClick={(event) => (event.preventDefault(), document.getElementById('panel')?.focus())}
+      >
         {t('skip')}
       </a>
       <Header />

@@ -65,7 +65,13 @@ function Output() {
   const answer = first.value
   const file = opened.value
   const text = file ? record.value?.target.text : (answer?.candidates[state.rank.value - 1]?.text ?? answer?.text)
-  const status = file ? t('file.from', { name: file.name }) : busy.value ? t('writing') : answer ? t('took', { ms: answer.milliseconds.toFixed(answer.milliseconds < 10 ? 1 : 0) }) : ''
+  const status = file
+    ? t('file.from', { name: file.name })
+    : busy.value
+      ? t('writing')
+      : answer
+        ? t('took', { ms: answer.milliseconds.toFixed(answer.milliseconds < 10 ? 1 : 0) })
+        : ''
   const logp = answer && !answer.live ? record.value?.log_probability : undefined
   return (
     <section class="box" aria-labelledby="output-name">
@@ -94,7 +100,14 @@ function Target() {
       <label class="name" for="target">
         {t('force.hint')}
       </label>
-      <textarea id="target" dir="auto" rows={2} spellcheck={false} value={forced} onInput={(event) => set({ target: (event.target as HTMLTextAreaElement).value, row: -1 })} />
+      <textarea
+        id="target"
+        dir="auto"
+        rows={2}
+        spellcheck={false}
+        value={forced}
+        onInput={(event) => set({ target: (event.target as HTMLTextAreaElement).value, row: -1 })}
+      />
       {forced !== '' && (
         <button type="button" onClick={() => set({ target: '', row: -1 })}>
           {t('force.clear')}
@@ -110,13 +123,35 @@ const numbers = (list: readonly number[]): (readonly [number, string])[] => list
 function Search() {
   const { beam, nbest, sample, temperature, top_k, top_p, seed } = state
   const most = sample.value ? kBeams.at(-1)! : beam.value
-  const pickWay = (to: 'search' | 'draw'): void => set({ sample: to === 'draw', nbest: to === 'draw' ? nbest.peek() : Math.min(nbest.peek(), beam.peek()), rank: 1, row: -1 })
+  const pickWay = (to: 'search' | 'draw'): void =>
+    set({
+      sample: to === 'draw',
+      nbest: to === 'draw' ? nbest.peek() : Math.min(nbest.peek(), beam.peek()),
+      rank: 1,
+      row: -1,
+    })
   const draw = (change: Partial<State>): void => set({ ...change, rank: 1, row: -1 })
   return (
     <div class="fields search">
-      <Menu label={t('choose')} value={sample.value ? 'draw' : 'search'} options={[['search', t('choose.search')], ['draw', t('choose.draw')]] as const} onPick={pickWay} help={t('choose.help')} />
+      <Menu
+        label={t('choose')}
+        value={sample.value ? 'draw' : 'search'}
+        options={
+          [
+            ['search', t('choose.search')],
+            ['draw', t('choose.draw')],
+          ] as const
+        }
+        onPick={pickWay}
+        help={t('choose.help')}
+      />
       {!sample.value && (
-        <Menu label={t('beam')} value={beam.value} options={kBeams.map((n) => [n, n === 1 ? t('beam.greedy') : String(n)] as const)} onPick={(n) => set({ beam: n, nbest: Math.min(nbest.peek(), n), rank: 1 })} />
+        <Menu
+          label={t('beam')}
+          value={beam.value}
+          options={kBeams.map((n) => [n, n === 1 ? t('beam.greedy') : String(n)] as const)}
+          onPick={(n) => set({ beam: n, nbest: Math.min(nbest.peek(), n), rank: 1 })}
+        />
       )}
       <Menu
         label={t('nbest')}
@@ -128,10 +163,34 @@ function Search() {
       />
       {sample.value && (
         <>
-          <NumberField label={t('temperature')} value={temperature.value} range={[0.01, 100]} step="any" onPick={(n) => draw({ temperature: n })} />
-          <NumberField label={t('top_k')} value={top_k.value} range={[0, 1e6]} step={1} onPick={(n) => draw({ top_k: n })} />
-          <NumberField label={t('top_p')} value={top_p.value} range={[0.01, 1]} step="any" onPick={(n) => draw({ top_p: n })} />
-          <NumberField label={t('seed')} value={seed.value} range={[0, 2 ** 31]} step={1} onPick={(n) => draw({ seed: n })} />
+          <NumberField
+            label={t('temperature')}
+            value={temperature.value}
+            range={[0.01, 100]}
+            step="any"
+            onPick={(n) => draw({ temperature: n })}
+          />
+          <NumberField
+            label={t('top_k')}
+            value={top_k.value}
+            range={[0, 1e6]}
+            step={1}
+            onPick={(n) => draw({ top_k: n })}
+          />
+          <NumberField
+            label={t('top_p')}
+            value={top_p.value}
+            range={[0.01, 1]}
+            step="any"
+            onPick={(n) => draw({ top_p: n })}
+          />
+          <NumberField
+            label={t('seed')}
+            value={seed.value}
+            range={[0, 2 ** 31]}
+            step={1}
+            onPick={(n) => draw({ seed: n })}
+          />
           <button type="button" onClick={() => draw({ seed: (seed.peek() + 1) % 2 ** 31 })}>
             {t('seed.next')}
           </button>

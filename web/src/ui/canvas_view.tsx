@@ -57,7 +57,10 @@ export function moveBy(key: string, from: Place, scene: Scene): Place | null {
   const within = (x: number, most: number): number => Math.min(most - 1, Math.max(0, x))
   const row = rows > 0 ? within(from.row, rows) : -1
   const column = columns > 0 ? within(from.column, columns) : -1
-  const aside = columns > 0 ? (by: number) => ({ row, column: within(column + (mirror ? -by : by), columns) }) : (by: number) => ({ row: within(row + by, rows), column })
+  const aside =
+    columns > 0
+      ? (by: number) => ({ row, column: within(column + (mirror ? -by : by), columns) })
+      : (by: number) => ({ row: within(row + by, rows), column })
   const down = rows > 0 ? (by: number) => ({ row: within(row + by, rows), column }) : aside
   if (key === 'ArrowRight') return aside(1)
   if (key === 'ArrowLeft') return aside(-1)
@@ -161,13 +164,38 @@ export function CanvasView({ scene, label, toShared = same, fromShared = same, s
     else if (toShared(place).row >= 0) pickRow(toShared(place).row)
   }
   const size = { width: `${scene.width}px`, height: `${scene.height}px` }
-  const keys = small ? {} : { tabIndex: 0, role: 'application' as const, 'aria-label': label, onKeyDown: key, onFocus: focus, onBlur: () => hover(-1, -1) }
+  const keys = small
+    ? {}
+    : {
+        tabIndex: 0,
+        role: 'application' as const,
+        'aria-label': label,
+        onKeyDown: key,
+        onFocus: focus,
+        onBlur: () => hover(-1, -1),
+      }
   return (
     <div class="pane">
-      <div class="stage" ref={stage} style={size} {...keys} onPointerMove={point} onPointerDown={point} onPointerLeave={() => hover(-1, -1)} onClick={press}>
+      <div
+        class="stage"
+        ref={stage}
+        style={size}
+        {...keys}
+        onPointerMove={point}
+        onPointerDown={point}
+        onPointerLeave={() => hover(-1, -1)}
+        onClick={press}
+      >
         <canvas ref={base} style={size} aria-hidden="true" />
         <canvas ref={over} style={size} class="over" aria-hidden="true" />
-        {scene.margin && <canvas ref={margin} class="margin" style={{ width: `${scene.margin}px`, height: size.height }} aria-hidden="true" />}
+        {scene.margin && (
+          <canvas
+            ref={margin}
+            class="margin"
+            style={{ width: `${scene.margin}px`, height: size.height }}
+            aria-hidden="true"
+          />
+        )}
       </div>
     </div>
   )

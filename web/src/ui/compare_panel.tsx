@@ -21,7 +21,9 @@ function mapping(rows: Pairs, columns: Pairs, side: 'second' | 'both') {
     if (side === 'both') return from === 0 ? pairs.findIndex(([a]) => a === index) : (pairs[index]?.[0] ?? -1)
     return pairs.find((p) => p[from] === index)?.[from === 0 ? 1 : 0] ?? -1
   }
-  const map = (from: 0 | 1) => (place: Place): Place => ({ row: find(rows, place.row, from), column: find(columns, place.column, from) })
+  const map =
+    (from: 0 | 1) =>
+    (place: Place): Place => ({ row: find(rows, place.row, from), column: find(columns, place.column, from) })
   return { fromShared: map(0), toShared: map(1) }
 }
 
@@ -41,7 +43,18 @@ function Maps({ a, b }: { a: Grid; b: Grid }) {
   const toSecond = useMemo(() => (d ? mapping(d.rows, d.columns, 'second') : {}), [d])
   const toBoth = useMemo(() => (d ? mapping(d.rows, d.columns, 'both') : {}), [d])
   const about = d ? aboutDifference(d, a) : ''
-  useSheet(scenes?.d ? { title: `${t('compare.difference')}: ${titleOf(a)}`, note: about, scene: scenes.d, tint: changes, grids: [d!.grid] } : null, [scenes])
+  useSheet(
+    scenes?.d
+      ? {
+          title: `${t('compare.difference')}: ${titleOf(a)}`,
+          note: about,
+          scene: scenes.d,
+          tint: changes,
+          grids: [d!.grid],
+        }
+      : null,
+    [scenes],
+  )
   return (
     <div ref={pane}>
       {scenes && (
@@ -134,7 +147,12 @@ export function ComparePanel() {
   const b = otherGrid.value
   // A file is compared with what a model says now.
   const none = opened.value ? ([['', t('compare.nothing.yet')]] as const) : []
-  const options = [...none, ...models.value.map((m) => [m.name, m.name === modelName.value && !opened.value ? t('compare.same') : m.name] as const)]
+  const options = [
+    ...none,
+    ...models.value.map(
+      (m) => [m.name, m.name === modelName.value && !opened.value ? t('compare.same') : m.name] as const,
+    ),
+  ]
   useEffect(() => {
     if (!b) sheet.value = null
   }, [b])
@@ -145,7 +163,11 @@ export function ComparePanel() {
           <span>{t('compare.with')}</span>
           <select onChange={(event) => set({ second: (event.target as HTMLSelectElement).value })}>
             {options.map(([key, name]) => (
-              <option key={key} value={key} selected={key === (state.second.value || (opened.value ? '' : modelName.value))}>
+              <option
+                key={key}
+                value={key}
+                selected={key === (state.second.value || (opened.value ? '' : modelName.value))}
+              >
                 {name}
               </option>
             ))}

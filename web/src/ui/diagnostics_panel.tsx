@@ -73,7 +73,12 @@ function sheetOf(d: Diagnostics, parts: { title: string; scene: Scene }[]): Scen
     paint(painter) {
       kDiagnostics.forEach((name, i) => {
         painter.text(t(`diag.${name}`), 0, 14 + i * 20, { size: 13, fill: painter.ink.faint })
-        painter.text(d[name].toFixed(3), 260, 14 + i * 20, { size: 13, fill: painter.ink.ink, align: 'right', bold: true })
+        painter.text(d[name].toFixed(3), 260, 14 + i * 20, {
+          size: 13,
+          fill: painter.ink.ink,
+          align: 'right',
+          bold: true,
+        })
       })
       parts.forEach((p, i) => {
         painter.text(p.title, 0, tops[i]! + 14, { size: 13, fill: painter.ink.ink, bold: true })
@@ -94,8 +99,19 @@ export function DiagnosticsPanel() {
   const titles = [t('diag.rows'), t('diag.columns')]
   const charts = useMemo(() => {
     if (room === 0) return null
-    const rows = chart({ labels: g.rows, of: 'row', series: [{ name: t('entropy.look'), values: g.rows.map((_, r) => rowEntropy(g, r)) }], mirror: false }, room)
-    const columns = chart({ labels: g.columns, of: 'column', series: [{ name: t('weight'), values: coverage(g) }], even: 1, mirror }, room)
+    const rows = chart(
+      {
+        labels: g.rows,
+        of: 'row',
+        series: [{ name: t('entropy.look'), values: g.rows.map((_, r) => rowEntropy(g, r)) }],
+        mirror: false,
+      },
+      room,
+    )
+    const columns = chart(
+      { labels: g.columns, of: 'column', series: [{ name: t('weight'), values: coverage(g) }], even: 1, mirror },
+      room,
+    )
     return { rows, columns }
   }, [g, room, mirror, titles[0]])
   const title = titleOf(g)

@@ -70,7 +70,9 @@ function asHtml(s: Sheet): string {
   const sentence = (text: string | undefined): string => (text ? `<p dir="auto">${escapeXml(text)}</p>` : '')
   // The record within, as data: `<` is escaped, so nothing in it can end the element.
   const wire = r && wireOf(r)
-  const data = wire ? `<script type="application/json" id="record">${JSON.stringify(wire).replace(/</g, '\\u003c')}</script>` : ''
+  const data = wire
+    ? `<script type="application/json" id="record">${JSON.stringify(wire).replace(/</g, '\\u003c')}</script>`
+    : ''
   const style = `body{background:${ink.paper};color:${ink.ink};font:15px/1.5 system-ui,sans-serif;margin:24px}svg{max-width:100%;height:auto}table{border-collapse:collapse;font-size:13px}td,th{padding:3px 8px;border-bottom:1px solid ${ink.rule};text-align:end}`
   return (
     `<!doctype html><html lang="${language.peek()}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">` +
@@ -97,7 +99,11 @@ function asJson(s: Sheet): string {
     rows: g.rows.map((l) => l.text),
     columns: g.columns.map((l) => l.text),
     direction: directionOf(g.columns),
-    weights: g.rows.map((_, i) => Array.from(g.weights.subarray(i * g.columns.length, (i + 1) * g.columns.length), (w) => (Number.isNaN(w) ? null : w))),
+    weights: g.rows.map((_, i) =>
+      Array.from(g.weights.subarray(i * g.columns.length, (i + 1) * g.columns.length), (w) =>
+        Number.isNaN(w) ? null : w,
+      ),
+    ),
   }))
   return JSON.stringify({ view: state.view.peek(), title: s.title, grids, record: r && wireOf(r) })
 }

@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks'
 import { t } from '../i18n'
 import { percent, type Grid } from '../model/grid'
-import { cutLinks, meanMove, type LinkCut } from '../model/links'
+import { pruneLinks, meanMove, type PrunedLinks } from '../model/links'
 import { grid, titleOf } from '../state/derived'
 import { set, state } from '../state/store'
 import { film } from '../views/film'
@@ -14,7 +14,7 @@ import { useSheet } from './sheet'
 
 const kLongestFilm = 160
 
-function statement(cut: LinkCut): string {
+function statement(cut: PrunedLinks): string {
   const out = cut.links - cut.drawn.length
   return out === 0 ? t('flow.all') : t('flow.hides', { share: percent(cut.hiddenShare), out, links: cut.links })
 }
@@ -37,7 +37,7 @@ export function FlowPanel() {
   const g: Grid = grid.value!
   const [pane, room] = useRoom<HTMLDivElement>()
   const hide = state.hide.value
-  const cut = useMemo(() => cutLinks(g, hide), [g, hide])
+  const cut = useMemo(() => pruneLinks(g, hide), [g, hide])
   const scene = useMemo(() => (room > 0 ? flow(g, cut, room) : null), [g, cut, room])
   const short = g.rows.length <= kLongestFilm && g.columns.length <= kLongestFilm && g.rows.length > 1
   const over = useMemo(() => (room > 0 && short ? film(g, room) : null), [g, room, short])
@@ -51,7 +51,14 @@ export function FlowPanel() {
           <span>
             {t('flow.hide')} {percent(hide)}
           </span>
-          <input type="range" min={0} max={0.5} step={0.01} value={hide} onInput={(event) => set({ hide: Number((event.target as HTMLInputElement).value) })} />
+          <input
+            type="range"
+            min={0}
+            max={0.5}
+            step={0.01}
+            value={hide}
+            onInput={(event) => set({ hide: Number((event.target as HTMLInputElement).value) })}
+          />
         </label>
       </div>
       <p class="faint">{says}</p>

@@ -17,14 +17,21 @@ function pickModel(name: string): void {
 
 export function Header() {
   const info = modelInfo.value
-  const attention = info?.attentions.map((a) => `${t(`kind.${a.kind}`).toLowerCase()} ${a.layers}×${a.heads}`).join(t('comma'))
+  const attention = info?.attentions
+    .map((a) => `${t(`kind.${a.kind}`).toLowerCase()} ${a.layers}×${a.heads}`)
+    .join(t('comma'))
   return (
     <header>
       <h1>
         Fovea <span class="tagline">{t('tagline')}</span>
       </h1>
       <div class="fields">
-        <Menu label={t('model')} value={modelName.value} options={models.value.map((m) => [m.name, m.name] as const)} onPick={pickModel} />
+        <Menu
+          label={t('model')}
+          value={modelName.value}
+          options={models.value.map((m) => [m.name, m.name] as const)}
+          onPick={pickModel}
+        />
         <Menu
           label={t('language')}
           value={language.value}
@@ -35,7 +42,11 @@ export function Header() {
       </div>
       {info && (
         <p class="faint about" title={t('model.about.help')}>
-          {t('model.about', { architecture: info.architecture, parameters: info.parameters.toLocaleString(language.value), attention: attention ?? '' })}
+          {t('model.about', {
+            architecture: info.architecture,
+            parameters: info.parameters.toLocaleString(language.value),
+            attention: attention ?? '',
+          })}
         </p>
       )}
     </header>

@@ -68,7 +68,13 @@ export function HeadsPanel() {
           </ul>
         </section>
       ))}
-      {grids[0] && <Numbers grid={grids[Math.max(0, Math.min(grids.length - 1, (state.layer.value - 1) * across + state.head.value - 1))]!} />}
+      {grids[0] && (
+        <Numbers
+          grid={
+            grids[Math.max(0, Math.min(grids.length - 1, (state.layer.value - 1) * across + state.head.value - 1))]!
+          }
+        />
+      )}
     </div>
   )
 }

@@ -22,7 +22,8 @@ export function Lens() {
   if (a.best) hows.push('best')
   const pickHow = (to: Reduce): void =>
     set(to === 'one' ? { how: to, layer: state.layer.peek() || 1, head: state.head.peek() || 1 } : { how: to, head: 0 })
-  const pickKind = (to: Kind): void => set({ kind: to, row: -1, layer: 0, head: 0, how: state.how.peek() === 'one' ? 'mean' : state.how.peek() })
+  const pickKind = (to: Kind): void =>
+    set({ kind: to, row: -1, layer: 0, head: 0, how: state.how.peek() === 'one' ? 'mean' : state.how.peek() })
   const one = how === 'one'
   return (
     <section class="lens" aria-label={t('lens')}>
@@ -31,9 +32,22 @@ export function Lens() {
       </h2>
       <div class="fields">
         {r.attentions.length > 1 && (
-          <Menu label={t('attention')} value={kind.value} options={r.attentions.map((x) => [x.kind, t(`kind.${x.kind}`)] as const)} onPick={pickKind} />
+          <Menu
+            label={t('attention')}
+            value={kind.value}
+            options={r.attentions.map((x) => [x.kind, t(`kind.${x.kind}`)] as const)}
+            onPick={pickKind}
+          />
         )}
-        {several && <Menu label={t('how')} value={how} options={hows.map((h) => [h, t(`how.${h}`)] as const)} onPick={pickHow} help={t('how.help')} />}
+        {several && (
+          <Menu
+            label={t('how')}
+            value={how}
+            options={hows.map((h) => [h, t(`how.${h}`)] as const)}
+            onPick={pickHow}
+            help={t('how.help')}
+          />
+        )}
         {several && how !== 'best' && !(how === 'rollout' && kind.value !== 'cross') && a.layers > 1 && (
           <Menu
             label={t('layer')}
@@ -42,7 +56,14 @@ export function Lens() {
             onPick={(layer) => set({ layer })}
           />
         )}
-        {several && one && a.heads > 1 && <Menu label={t('head')} value={Math.max(1, state.head.value)} options={range(1, a.heads)} onPick={(head) => set({ head })} />}
+        {several && one && a.heads > 1 && (
+          <Menu
+            label={t('head')}
+            value={Math.max(1, state.head.value)}
+            options={range(1, a.heads)}
+            onPick={(head) => set({ head })}
+          />
+        )}
         <Menu
           label={t('units')}
           value={state.words.value ? 'words' : 'pieces'}
@@ -50,8 +71,18 @@ export function Lens() {
           onPick={(u) => set({ words: u === 'words', row: -1 })}
           help={t('units.help')}
         />
-        <Menu label={t('scale')} value={state.scale.value} options={(['linear', 'sqrt', 'log'] as Scale[]).map((s) => [s, t(`scale.${s}`)] as const)} onPick={(scale) => set({ scale })} />
-        <Menu label={t('palette')} value={state.palette.value} options={(['blues', 'greys'] as Palette[]).map((p) => [p, p] as const)} onPick={(palette) => set({ palette })} />
+        <Menu
+          label={t('scale')}
+          value={state.scale.value}
+          options={(['linear', 'sqrt', 'log'] as Scale[]).map((s) => [s, t(`scale.${s}`)] as const)}
+          onPick={(scale) => set({ scale })}
+        />
+        <Menu
+          label={t('palette')}
+          value={state.palette.value}
+          options={(['blues', 'greys'] as Palette[]).map((p) => [p, p] as const)}
+          onPick={(palette) => set({ palette })}
+        />
       </div>
     </section>
   )

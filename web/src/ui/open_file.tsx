@@ -10,7 +10,10 @@ async function openFile(file: File): Promise<void> {
   try {
     await open(file.name, await contentOf(file))
   } catch (error) {
-    failure.value = { code: 'record', message: `${file.name}: ${error instanceof Error ? error.message : error}` }
+    failure.value = {
+      code: 'record',
+      message: `${file.name}: ${error instanceof Error ? error.message : String(error)}`,
+    }
   }
 }
 
@@ -35,7 +38,12 @@ export function FileBar({ file }: { file: Opened }) {
   return (
     <div class="fields search">
       {count > 1 && (
-        <Menu label={t('file.record', { count })} value={Math.min(state.rank.value, count)} options={file.records.map((_, i) => [i + 1, name(i)] as const)} onPick={showRecord} />
+        <Menu
+          label={t('file.record', { count })}
+          value={Math.min(state.rank.value, count)}
+          options={file.records.map((_, i) => [i + 1, name(i)] as const)}
+          onPick={showRecord}
+        />
       )}
       <button type="button" onClick={() => (opened.value = null)}>
         {t('file.close')}

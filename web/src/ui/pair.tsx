@@ -29,7 +29,16 @@ function Side({ labels, side, name, place, press, words }: SideProps) {
     const from = all.indexOf(event.target as HTMLButtonElement)
     const onward = direction === 'rtl' ? 'ArrowLeft' : 'ArrowRight'
     const backward = direction === 'rtl' ? 'ArrowRight' : 'ArrowLeft'
-    const to = event.key === onward ? from + 1 : event.key === backward ? from - 1 : event.key === 'Home' ? 0 : event.key === 'End' ? all.length - 1 : -1
+    const to =
+      event.key === onward
+        ? from + 1
+        : event.key === backward
+          ? from - 1
+          : event.key === 'Home'
+            ? 0
+            : event.key === 'End'
+              ? all.length - 1
+              : -1
     if (event.key === 'Escape') return void (state.row.value = -1)
     if (from < 0 || to < 0 || to >= all.length) return
     event.preventDefault()
@@ -70,12 +79,18 @@ function Side({ labels, side, name, place, press, words }: SideProps) {
 // The weights a side is shaded by, or null for none.
 function shadesOf(g: Grid, row: number, column: number, side: 'row' | 'column'): Float32Array | null {
   const width = g.columns.length
-  if (side === 'column') return row >= 0 && row < g.rows.length ? g.weights.subarray(row * width, (row + 1) * width) : null
+  if (side === 'column')
+    return row >= 0 && row < g.rows.length ? g.weights.subarray(row * width, (row + 1) * width) : null
   if (row >= 0 || column < 0 || column >= width) return null
   return Float32Array.from(g.rows, (_, r) => g.weights[r * width + column]!)
 }
 
-function shade(words: (HTMLButtonElement | null)[], weights: Float32Array | null, before: Int16Array, after: number): void {
+function shade(
+  words: (HTMLButtonElement | null)[],
+  weights: Float32Array | null,
+  before: Int16Array,
+  after: number,
+): void {
   const ink = inkNow()
   words.forEach((word, i) => {
     if (!word) return
@@ -113,7 +128,11 @@ export function Pair() {
           // Of a long sentence only a part is in sight.
           const pane = word?.parentElement
           if (!word || !pane || pane.scrollHeight <= pane.clientHeight) return
-          if (word.offsetTop < pane.scrollTop || word.offsetTop + word.offsetHeight > pane.scrollTop + pane.clientHeight) pane.scrollTop = word.offsetTop - 20
+          if (
+            word.offsetTop < pane.scrollTop ||
+            word.offsetTop + word.offsetHeight > pane.scrollTop + pane.clientHeight
+          )
+            pane.scrollTop = word.offsetTop - 20
         }
         mark(rows.current, row)
         mark(columns.current, column)
@@ -123,7 +142,14 @@ export function Pair() {
   if (!g) return null
   return (
     <section class="pair" aria-label={t('pair')}>
-      <Side labels={g.columns} side="column" name={t(g.columnSide)} words={columns} place={(i) => hover(-1, i)} press={(i) => hover(-1, i)} />
+      <Side
+        labels={g.columns}
+        side="column"
+        name={t(g.columnSide)}
+        words={columns}
+        place={(i) => hover(-1, i)}
+        press={(i) => hover(-1, i)}
+      />
       <Side labels={g.rows} side="row" name={t(g.rowSide)} words={rows} place={(i) => hover(i, -1)} press={pickRow} />
     </section>
   )

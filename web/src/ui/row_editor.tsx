@@ -10,7 +10,13 @@ import { set, state } from '../state/store'
 
 function startOf(step: number): number[] {
   // Pieces always: what is set is what the model reads.
-  const g = reduce(record.peek()!, { kind: 'cross', how: state.how.peek() === 'one' ? 'one' : 'mean', layer: state.layer.peek(), head: state.head.peek(), words: false })!
+  const g = reduce(record.peek()!, {
+    kind: 'cross',
+    how: state.how.peek() === 'one' ? 'one' : 'mean',
+    layer: state.layer.peek(),
+    head: state.head.peek(),
+    words: false,
+  })!
   const width = g.columns.length
   return normalise(Array.from(g.weights.subarray(step * width, (step + 1) * width), (w) => w || 0))
 }
@@ -41,7 +47,14 @@ export function RowEditor({ step, close }: { step: number; close: () => void }) 
   }
   const key = (event: KeyboardEvent, i: number): void => {
     const aside = { ArrowRight: rtl ? -1 : 1, ArrowLeft: rtl ? 1 : -1 }[event.key]
-    const to = { ArrowUp: weights[i]! + 0.05, ArrowDown: weights[i]! - 0.05, PageUp: weights[i]! + 0.2, PageDown: weights[i]! - 0.2, Home: 0, End: 1 }[event.key]
+    const to = {
+      ArrowUp: weights[i]! + 0.05,
+      ArrowDown: weights[i]! - 0.05,
+      PageUp: weights[i]! + 0.2,
+      PageDown: weights[i]! - 0.2,
+      Home: 0,
+      End: 1,
+    }[event.key]
     if (aside === undefined && to === undefined) return
     event.preventDefault()
     if (to !== undefined) return setWeights(setWeight(weights, i, to))
@@ -51,14 +64,27 @@ export function RowEditor({ step, close }: { step: number; close: () => void }) 
   }
   const tryIt = (): void => {
     const one = state.how.peek() === 'one'
-    const edit = { kind: kind.peek(), layer: one ? Math.max(1, state.layer.peek()) : null, head: one ? Math.max(1, state.head.peek()) : null, row: step, weights: weights.map((w) => Math.round(w * 1e4) / 1e4) }
+    const edit = {
+      kind: kind.peek(),
+      layer: one ? Math.max(1, state.layer.peek()) : null,
+      head: one ? Math.max(1, state.head.peek()) : null,
+      row: step,
+      weights: weights.map((w) => Math.round(w * 1e4) / 1e4),
+    }
     set({ edits: setRow(state.edits.peek(), edit) })
   }
   return (
     <section class="editor" aria-label={t('editor')}>
       <h3>{t('editor')}</h3>
       <p class="faint">{t('editor.hint')}</p>
-      <div class="columns" dir={rtl ? 'rtl' : 'ltr'} onPointerDown={begin} onPointerMove={drag} onPointerUp={() => (dragging.current = false)} onPointerCancel={() => (dragging.current = false)}>
+      <div
+        class="columns"
+        dir={rtl ? 'rtl' : 'ltr'}
+        onPointerDown={begin}
+        onPointerMove={drag}
+        onPointerUp={() => (dragging.current = false)}
+        onPointerCancel={() => (dragging.current = false)}
+      >
         {labels.map((label, i) => (
           <div class="column">
             <div

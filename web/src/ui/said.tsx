@@ -14,7 +14,9 @@ export function Said() {
       effect(() => {
         const { row, column } = shownPlace()
         const text = grid.value ? describe(grid.value, row, column) : ''
-        line.current!.textContent = text || t(state.view.value === 'flow' ? 'how.to.flow' : state.view.value === 'heatmap' ? 'how.to.heatmap' : 'how.to')
+        line.current!.textContent =
+          text ||
+          t(state.view.value === 'flow' ? 'how.to.flow' : state.view.value === 'heatmap' ? 'how.to.heatmap' : 'how.to')
         line.current!.classList.toggle('faint', text === '')
       }),
     [],

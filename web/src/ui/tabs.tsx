@@ -10,7 +10,12 @@ export function Tabs() {
   const key = (event: KeyboardEvent): void => {
     const from = views.indexOf(state.view.peek())
     const last = views.length - 1
-    const to = { ArrowRight: from === last ? 0 : from + 1, ArrowLeft: from === 0 ? last : from - 1, Home: 0, End: last }[event.key]
+    const to = {
+      ArrowRight: from === last ? 0 : from + 1,
+      ArrowLeft: from === 0 ? last : from - 1,
+      Home: 0,
+      End: last,
+    }[event.key]
     if (to === undefined) return
     event.preventDefault()
     set({ view: views[to]! })

@@ -52,7 +52,10 @@ function Tree({ nodes, tokens }: { nodes: TreeNode[]; tokens: string[] }) {
     const place = family.indexOf(Math.max(0, node))
     const near = (by: number): number => {
       if (family[place + by] !== undefined) return family[place + by]!
-      const level = all.map((_, i) => i).filter((i) => all[i]!.step === n.step).sort((a, b) => all[a]!.line - all[b]!.line)
+      const level = all
+        .map((_, i) => i)
+        .filter((i) => all[i]!.step === n.step)
+        .sort((a, b) => all[a]!.line - all[b]!.line)
       return level[level.indexOf(Math.max(0, node)) + by] ?? -1
     }
     const to = { ArrowRight: n.children[0] ?? -1, ArrowLeft: n.up, ArrowDown: near(1), ArrowUp: near(-1) }[event.key]
@@ -62,7 +65,8 @@ function Tree({ nodes, tokens }: { nodes: TreeNode[]; tokens: string[] }) {
       visit(to)
       const b = scene.boxOfNode(to)
       const pane = base.current!.closest('.pane')!
-      if (b.x < pane.scrollLeft || b.x + b.w > pane.scrollLeft + pane.clientWidth) pane.scrollLeft = b.x - pane.clientWidth / 2
+      if (b.x < pane.scrollLeft || b.x + b.w > pane.scrollLeft + pane.clientWidth)
+        pane.scrollLeft = b.x - pane.clientWidth / 2
     }
     event.preventDefault()
   }
@@ -73,9 +77,14 @@ function Tree({ nodes, tokens }: { nodes: TreeNode[]; tokens: string[] }) {
   const say = (): string => {
     const n = scene.nodes[node]
     if (!n) return '\u00a0'
-    const path = pathTo(scene.nodes, node).map((p) => shown(p)).join(' ')
+    const path = pathTo(scene.nodes, node)
+      .map((p) => shown(p))
+      .join(' ')
     const more = [n.kept ? t('tree.kept') : '', n.ended ? t('tree.ended') : ''].filter(Boolean).join(t('comma'))
-    return t('tree.node', { path: isolated(path || shown(n)), total: n.total.toFixed(2), step: n.step }) + (more ? ` (${more})` : '')
+    return (
+      t('tree.node', { path: isolated(path || shown(n)), total: n.total.toFixed(2), step: n.step }) +
+      (more ? ` (${more})` : '')
+    )
   }
   const size = { width: `${scene.width}px`, height: `${scene.height}px` }
   return (

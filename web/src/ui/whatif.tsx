@@ -22,12 +22,19 @@ function changes(): Change[] {
   const list: Change[] = []
   if (model.value) list.push({ text: t('whatif.model', { model: model.value }), remove: () => set({ second: '' }) })
   if (next.value || prefix.value) {
-    list.push({ text: t('whatif.next', { prefix: `\u2068${prefix.value}\u2069`, next: `\u2068${next.value}\u2069` }), remove: () => set({ prefix: '', path: [], next: '' }) })
+    list.push({
+      text: t('whatif.next', { prefix: `\u2068${prefix.value}\u2069`, next: `\u2068${next.value}\u2069` }),
+      remove: () => set({ prefix: '', path: [], next: '' }),
+    })
   }
   for (const edit of edits.value) {
     const heads = edit.head === null ? t('whatif.all') : t('whatif.head', { layer: edit.layer ?? 1, head: edit.head })
     const text = edit.off
-      ? t('whatif.off', { kind: t(`kind.${edit.kind}`), layer: edit.layer ?? t('layer.all'), head: edit.head ?? t('layer.all') })
+      ? t('whatif.off', {
+          kind: t(`kind.${edit.kind}`),
+          layer: edit.layer ?? t('layer.all'),
+          head: edit.head ?? t('layer.all'),
+        })
       : t('whatif.row', { row: (edit.row ?? 0) + 1, heads })
     list.push({ text, remove: () => set({ edits: state.edits.peek().filter((e) => e !== edit) }) })
   }
@@ -37,7 +44,18 @@ function changes(): Change[] {
 // The tokens of one answer; of the other what is not in both is marked, and changed probabilities stand below.
 function Written({ own, other }: { own: AttentionRecord; other: AttentionRecord | null }) {
   const labels = useMemo(() => sideOf(own.target, false).labels, [own])
-  const pairs = useMemo(() => new Map(other ? align(labels.map((l) => l.text), other.target.tokens.map((x) => x.text)) : []), [labels, other])
+  const pairs = useMemo(
+    () =>
+      new Map(
+        other
+          ? align(
+              labels.map((l) => l.text),
+              other.target.tokens.map((x) => x.text),
+            )
+          : [],
+      ),
+    [labels, other],
+  )
   return (
     <p class="written" dir={directionOf(labels)} lang="">
       {labels.slice(0, 300).map((label, i) => {
@@ -50,7 +68,7 @@ function Written({ own, other }: { own: AttentionRecord; other: AttentionRecord 
             {label.spaceBefore && ' '}
             <span class={other && was === undefined ? 'word new' : 'word'}>
               <bdi class={label.mark ? 'mark' : ''}>{shown(label)}</bdi>
-              {other && <small>{was === undefined ? percent(p) : much ? changeText(before!, p) : ''}</small>}
+              {other && <small>{was === undefined ? percent(p) : much ? changeText(before, p) : ''}</small>}
             </span>
           </>
         )

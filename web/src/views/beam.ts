@@ -50,7 +50,11 @@ export function beam(from: readonly TreeNode[], tokens: readonly string[]): Beam
     paint(painter) {
       const { ink } = painter
       // The way that was taken lies on top.
-      const order = nodes.map((_, i) => i).sort((a, b) => Number(onBest.has(a)) - Number(onBest.has(b)) || Number(nodes[a]!.kept) - Number(nodes[b]!.kept))
+      const order = nodes
+        .map((_, i) => i)
+        .sort(
+          (a, b) => Number(onBest.has(a)) - Number(onBest.has(b)) || Number(nodes[a]!.kept) - Number(nodes[b]!.kept),
+        )
       for (const i of order) {
         const n = nodes[i]!
         if (n.up < 0) continue
@@ -61,7 +65,11 @@ export function beam(from: readonly TreeNode[], tokens: readonly string[]): Beam
         const chosen = onBest.has(i)
         const w = measure(texts[i]!, kSize, chosen) + 8
         painter.rect(b.x, b.y, w, b.h, { fill: ink.paper, radius: 3 })
-        painter.text(texts[i]!, b.x + 4, b.y + b.h / 2 + 4.5, { size: kSize, fill: n.kept ? ink.ink : ink.faint, bold: chosen })
+        painter.text(texts[i]!, b.x + 4, b.y + b.h / 2 + 4.5, {
+          size: kSize,
+          fill: n.kept ? ink.ink : ink.faint,
+          bold: chosen,
+        })
         if (n.ended) painter.rect(b.x + w + 1, b.y + b.h / 2 - 2, 4, 4, { fill: n.kept ? ink.link : ink.bar })
       })
     },
@@ -69,7 +77,11 @@ export function beam(from: readonly TreeNode[], tokens: readonly string[]): Beam
       const i = nodeOf(place)
       if (i < 0) return
       const b = boxes[i]!
-      painter.rect(b.x, b.y, measure(texts[i]!, kSize, true) + 8, b.h, { stroke: painter.ink.link, width: 2, radius: 3 })
+      painter.rect(b.x, b.y, measure(texts[i]!, kSize, true) + 8, b.h, {
+        stroke: painter.ink.link,
+        width: 2,
+        radius: 3,
+      })
     },
     hit(x, y) {
       const i = this.nodeAt(x, y)

@@ -60,7 +60,8 @@ export function chart(shape: ChartShape, room: number): Scene {
         }),
       )
       painter.rect(left, bottom, step * count, 1, { fill: ink.rule })
-      if (shape.even !== undefined) painter.rect(left, bottom - (shape.even / most) * kHeight, step * count, 1, { fill: ink.faint })
+      if (shape.even !== undefined)
+        painter.rect(left, bottom - (shape.even / most) * kHeight, step * count, 1, { fill: ink.faint })
       if (!labelled) return
       shape.labels.forEach((l, i) => {
         const text = shorten(shown(l), (part) => measure(part, size) <= 90)
@@ -72,7 +73,8 @@ export function chart(shape: ChartShape, room: number): Scene {
     },
     light(painter, place) {
       const i = index(place)
-      if (i >= 0 && i < count) painter.rect(xOf(i), top - 2, step, kHeight + 4, { stroke: painter.ink.link, width: 1.5, radius: 3 })
+      if (i >= 0 && i < count)
+        painter.rect(xOf(i), top - 2, step, kHeight + 4, { stroke: painter.ink.link, width: 1.5, radius: 3 })
     },
     hit(x) {
       const i = Math.floor((x - left) / step)

@@ -14,14 +14,38 @@ export interface Ink {
 }
 
 // The same as in app.css.
-export const kLight: Ink = { paper: '#ffffff', ink: '#1b1f24', faint: '#5b6570', rule: '#cdd3da', link: '#2b6cb0', bar: '#9aa5b1', pen: '#fee838', veil: 'rgba(255,255,255,.78)' }
-export const kDark: Ink = { paper: '#14171c', ink: '#e6e9ed', faint: '#a3adb8', rule: '#3a414b', link: '#7fb2ea', bar: '#6b7683', pen: '#fee838', veil: 'rgba(20,23,28,.8)' }
+export const kLight: Ink = {
+  paper: '#ffffff',
+  ink: '#1b1f24',
+  faint: '#5b6570',
+  rule: '#cdd3da',
+  link: '#2b6cb0',
+  bar: '#9aa5b1',
+  pen: '#fee838',
+  veil: 'rgba(255,255,255,.78)',
+}
+export const kDark: Ink = {
+  paper: '#14171c',
+  ink: '#e6e9ed',
+  faint: '#a3adb8',
+  rule: '#3a414b',
+  link: '#7fb2ea',
+  bar: '#6b7683',
+  pen: '#fee838',
+  veil: 'rgba(20,23,28,.8)',
+}
 
 // Sixteen steps from white to nearly black, equal by CIEDE2000, with falling lightness; colours between them are mixed
 // in sRGB. On dark paper the scale runs the other way, so that weight 0 has the colour of the paper on both.
 const kPalettes: Record<Palette, number[]> = {
-  blues: [0xffffff, 0xe9f2fa, 0xd3eafd, 0xb6daf9, 0x96c8f4, 0x78b5ed, 0x5ea1e2, 0x4a8fd4, 0x3d7fc5, 0x3370b4, 0x2d60a0, 0x285188, 0x24426d, 0x213352, 0x1c273a, 0x171c25, 0x111213],
-  greys: [0xffffff, 0xe9e9e9, 0xd5d5d5, 0xc3c3c3, 0xb2b2b2, 0xa2a2a2, 0x949494, 0x878787, 0x7b7b7b, 0x6f6f6f, 0x646464, 0x575757, 0x4a4a4a, 0x3d3d3d, 0x2f2f2f, 0x212121, 0x121212],
+  blues: [
+    0xffffff, 0xe9f2fa, 0xd3eafd, 0xb6daf9, 0x96c8f4, 0x78b5ed, 0x5ea1e2, 0x4a8fd4, 0x3d7fc5, 0x3370b4, 0x2d60a0,
+    0x285188, 0x24426d, 0x213352, 0x1c273a, 0x171c25, 0x111213,
+  ],
+  greys: [
+    0xffffff, 0xe9e9e9, 0xd5d5d5, 0xc3c3c3, 0xb2b2b2, 0xa2a2a2, 0x949494, 0x878787, 0x7b7b7b, 0x6f6f6f, 0x646464,
+    0x575757, 0x4a4a4a, 0x3d3d3d, 0x2f2f2f, 0x212121, 0x121212,
+  ],
 }
 // Less, the same, more: blue and orange, which differ to everyone, through the paper.
 const kLess = 0x2b6cb0

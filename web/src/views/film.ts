@@ -80,10 +80,17 @@ export function film(grid: Grid, room: number): Scene {
       })
     },
     light(painter, { row, column }) {
-      if (row >= 0) painter.rect(xOf(row) - step / 2 + 1, 0, step - 2, top + line * columns, { stroke: painter.ink.link, width: 1.5, radius: 4 })
-      if (column >= 0) painter.rect(0, yOf(column) - line / 2, width, line, { stroke: painter.ink.link, width: 1.5, radius: 4 })
+      if (row >= 0)
+        painter.rect(xOf(row) - step / 2 + 1, 0, step - 2, top + line * columns, {
+          stroke: painter.ink.link,
+          width: 1.5,
+          radius: 4,
+        })
+      if (column >= 0)
+        painter.rect(0, yOf(column) - line / 2, width, line, { stroke: painter.ink.link, width: 1.5, radius: 4 })
       for (const r of ribbons) {
-        if (r.row === row || r.row + 1 === row || (row < 0 && (r.from === column || r.to === column))) painter.path(r.d, { fill: painter.ink.link, alpha: 0.5 })
+        if (r.row === row || r.row + 1 === row || (row < 0 && (r.from === column || r.to === column)))
+          painter.path(r.d, { fill: painter.ink.link, alpha: 0.5 })
       }
     },
     hit(x, y) {
@@ -94,6 +101,11 @@ export function film(grid: Grid, room: number): Scene {
       if (!inRow && !inColumn) return null
       return { row: inRow ? row : -1, column: inColumn ? column : -1 }
     },
-    boxOf: ({ row, column }) => ({ x: row < 0 ? 0 : xOf(row) - step / 2, y: column < 0 ? 0 : yOf(column) - line / 2, w: step, h: line }),
+    boxOf: ({ row, column }) => ({
+      x: row < 0 ? 0 : xOf(row) - step / 2,
+      y: column < 0 ? 0 : yOf(column) - line / 2,
+      w: step,
+      h: line,
+    }),
   }
 }

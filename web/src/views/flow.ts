@@ -1,7 +1,7 @@
 // The flow of attention: ribbons from the sentence that is looked at to the words that look, as thick as weights. Side
 // by side where the sentences fit, else below one another with the ribbons between, as on a phone.
 import { mirrored, type Grid } from '../model/grid'
-import type { Link, LinkCut } from '../model/links'
+import type { Link, PrunedLinks } from '../model/links'
 import { runsRightToLeft, shorten, shown, type Label } from '../model/text'
 import { measure, type Painter } from './painter'
 import type { Box, Scene } from './scene'
@@ -160,7 +160,7 @@ function ribbonsOf(layout: Layout, links: Link[]): Ribbon[] {
   return links.map((l, i) => ({ ...l, d: ribbon(layout, from[i]!, to[i]!, Math.max(0.4, l.weight * layout.unit)) }))
 }
 
-export function flow(grid: Grid, cut: LinkCut, room: number): Scene {
+export function flow(grid: Grid, cut: PrunedLinks, room: number): Scene {
   const unit = Math.min(room < 500 ? 20 : 26, Math.max(3, 420 / grid.rows.length))
   const layout = layOutAcross(grid, room, unit) ?? layOutDown(grid, room, unit)
   const ribbons = ribbonsOf(layout, cut.drawn)
@@ -168,13 +168,19 @@ export function flow(grid: Grid, cut: LinkCut, room: number): Scene {
   const word = (painter: Painter, shore: Shore, i: number, bold: boolean): void => {
     const b = shore.boxes[i]!
     const fill = shore.labels[i]!.mark ? painter.ink.faint : painter.ink.ink
-    painter.text(shore.texts[i]!, b.x + b.w / 2, b.y + b.h / 2 + kSize * 0.35, { size: kSize, fill, align: 'center', bold })
+    painter.text(shore.texts[i]!, b.x + b.w / 2, b.y + b.h / 2 + kSize * 0.35, {
+      size: kSize,
+      fill,
+      align: 'center',
+      bold,
+    })
   }
   const bar = (painter: Painter, shore: Shore, i: number, fill: string): void => {
     const b = shore.bars[i]!
     painter.rect(b.x, b.y, Math.max(0.5, b.w), Math.max(0.5, b.h), { fill })
   }
-  const draw = (painter: Painter, r: Ribbon, alpha: number): void => painter.path(r.d, { fill: painter.ink.link, alpha })
+  const draw = (painter: Painter, r: Ribbon, alpha: number): void =>
+    painter.path(r.d, { fill: painter.ink.link, alpha })
 
   const pick = (painter: Painter, shore: Shore, i: number): void => {
     const b = shore.boxes[i]

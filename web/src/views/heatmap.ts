@@ -29,7 +29,8 @@ function plan(grid: Grid, room: number, corner = 64) {
   const few = rows <= 16 && columns <= 20
   const large = rows * columns > kMostLabelled
   const most = Math.min(150, room * 0.34)
-  const widest = (labels: Label[], size: number): number => labels.reduce((w, l) => Math.max(w, Math.min(most, measure(shown(l), size))), 0)
+  const widest = (labels: Label[], size: number): number =>
+    labels.reduce((w, l) => Math.max(w, Math.min(most, measure(shown(l), size))), 0)
   const names = Math.max(corner, Math.ceil(widest(grid.rows, 13)) + 12)
   const fit = (room - names - 20) / columns
   const w = large ? Math.min(kLeastCell, fit) : Math.min(few ? 58 : 30, Math.max(kLeastCell, Math.floor(fit)))
@@ -106,7 +107,11 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
         if (!(Math.abs(weight) >= Math.max(0.005, 0.05 * tint.high))) continue
         const digits = Math.abs(weight) >= 0.995 ? '1' : Math.abs(weight).toFixed(2).slice(1)
         const text = signed ? (weight < 0 ? '−' : '+') + digits : digits
-        painter.text(text, xOf(c) + p.w / 2, yOf(r) + p.h / 2 + 4, { size: 11, fill: inkOn(tint.colour(weight)), align: 'center' })
+        painter.text(text, xOf(c) + p.w / 2, yOf(r) + p.h / 2 + 4, {
+          size: 11,
+          fill: inkOn(tint.colour(weight)),
+          align: 'center',
+        })
       }
     }
   }
@@ -153,7 +158,8 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
   }
 }
 
-export const isShrunk = (grid: Grid, room: number): boolean => plan(grid, room).w * devicePixelRatio < 1 || plan(grid, room).h * devicePixelRatio < 1
+export const isShrunk = (grid: Grid, room: number): boolean =>
+  plan(grid, room).w * devicePixelRatio < 1 || plan(grid, room).h * devicePixelRatio < 1
 
 export function legend(painter: Painter, tint: Tint, x: number, y: number, name: string): void {
   const width = 180

@@ -3,7 +3,8 @@
 import { toCanvas, rasterise, type Cells } from './cells'
 import type { Ink } from './colour'
 
-export const kFont = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', 'DejaVu Sans', sans-serif"
+export const kFont =
+  "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', 'DejaVu Sans', sans-serif"
 
 export interface TextStyle {
   size: number
@@ -83,12 +84,14 @@ export class CanvasPainter implements Painter {
     const c = this.context
     if (style.fill) {
       c.fillStyle = style.fill
-      path ? c.fill(path) : c.fill()
+      if (path) c.fill(path)
+      else c.fill()
     }
     if (style.stroke) {
       c.strokeStyle = style.stroke
       c.lineWidth = style.width ?? 1
-      path ? c.stroke(path) : c.stroke()
+      if (path) c.stroke(path)
+      else c.stroke()
     }
     c.globalAlpha = 1
   }
@@ -127,6 +130,7 @@ export class CanvasPainter implements Painter {
 // What XML 1.0 cannot hold is replaced, so that no token can break a file.
 export const escapeXml = (text: string): string =>
   text
+    // eslint-disable-next-line no-control-regex -- control characters are the point of this expression
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
     .replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
@@ -149,13 +153,31 @@ export class SvgPainter implements Painter {
   }
 
   private style(style: ShapeStyle): Record<string, string | number | undefined> {
-    return { fill: style.fill ?? 'none', stroke: style.stroke, 'stroke-width': style.stroke ? (style.width ?? 1) : undefined, opacity: style.alpha, rx: style.radius }
+    return {
+      fill: style.fill ?? 'none',
+      stroke: style.stroke,
+      'stroke-width': style.stroke ? (style.width ?? 1) : undefined,
+      opacity: style.alpha,
+      rx: style.radius,
+    }
   }
 
   text(text: string, x: number, y: number, style: TextStyle): void {
     const anchor = { left: undefined, center: 'middle', right: 'end' }[style.align ?? 'left']
     const turn = style.turn ? `rotate(${style.turn} ${number(x)} ${number(y)})` : undefined
-    this.element('text', { x, y, 'font-size': style.size, fill: style.fill, 'text-anchor': anchor, 'font-weight': style.bold ? 600 : undefined, transform: turn }, escapeXml(text))
+    this.element(
+      'text',
+      {
+        x,
+        y,
+        'font-size': style.size,
+        fill: style.fill,
+        'text-anchor': anchor,
+        'font-weight': style.bold ? 600 : undefined,
+        transform: turn,
+      },
+      escapeXml(text),
+    )
   }
 
   rect(x: number, y: number, w: number, h: number, style: ShapeStyle): void {
@@ -172,7 +194,15 @@ export class SvgPainter implements Painter {
 
   cells(cells: Cells, x: number, y: number, w: number, h: number): void {
     const url = toCanvas(rasterise(cells, Math.max(w * 2, 1024), Math.max(h * 2, 1024))).toDataURL('image/png')
-    this.element('image', { x, y, width: w, height: h, href: url, preserveAspectRatio: 'none', 'image-rendering': 'pixelated' })
+    this.element('image', {
+      x,
+      y,
+      width: w,
+      height: h,
+      href: url,
+      preserveAspectRatio: 'none',
+      'image-rendering': 'pixelated',
+    })
   }
 
   group(x: number, y: number, draw: () => void): void {

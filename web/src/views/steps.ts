@@ -29,7 +29,10 @@ function layOut(labels: Label[], room: number): { words: Word[]; width: number; 
     const text = shorten(shown(label), (part) => measure(part, kSize) <= Math.min(180, room))
     const w = measure(text, kSize) + 6
     if (i > 0 && x > 0) x += label.spaceBefore ? 4 : 0
-    if (x > 0 && x + w > room) (x = 0), (y += kLine + 2)
+    if (x > 0 && x + w > room) {
+      x = 0
+      y += kLine + 2
+    }
     const word = { label, text, x, y, w }
     x += w
     width = Math.max(width, x)
@@ -83,10 +86,18 @@ export function stepsSheet(grid: Grid, room: number, scale: Scale): Scene {
   })
   const tops: number[] = []
   let y = 0
-  for (const h of heights) tops.push(y), (y += h)
+  for (const h of heights) {
+    tops.push(y)
+    y += h
+  }
 
   const word = (painter: Painter, w: Word, x: number, y: number, fill: string, bold = false): void =>
-    painter.text(w.text, x + w.x + w.w / 2, y + w.y + kLine / 2 + kSize * 0.35, { size: kSize, fill, align: 'center', bold })
+    painter.text(w.text, x + w.x + w.w / 2, y + w.y + kLine / 2 + kSize * 0.35, {
+      size: kSize,
+      fill,
+      align: 'center',
+      bold,
+    })
 
   const bars = (painter: Painter, x: number, y: number, row: number): void => {
     barsOf(grid, row).forEach((bar, i) => {
@@ -95,7 +106,10 @@ export function stepsSheet(grid: Grid, room: number, scale: Scale): Scene {
       const label = shorten(shown(bar), (part) => measure(part, 12) <= 84)
       painter.text(label, x + 84, line + 13, { size: 12, fill, align: 'right', bold: bar.taken })
       const length = Math.max(1, 100 * Math.min(1, bar.probability))
-      painter.rect(x + 92, line + 4, length, kBarLine - 8, { fill: bar.taken ? painter.ink.link : painter.ink.bar, radius: 1.5 })
+      painter.rect(x + 92, line + 4, length, kBarLine - 8, {
+        fill: bar.taken ? painter.ink.link : painter.ink.bar,
+        radius: 1.5,
+      })
       painter.text(percent(bar.probability), x + 98 + length, line + 13, { size: 11, fill })
     })
   }
@@ -133,7 +147,8 @@ export function stepsSheet(grid: Grid, room: number, scale: Scale): Scene {
       }
     },
     light(painter, { row }) {
-      if (row >= 0 && row < rows) painter.rect(0, tops[row]! + 4, 3, heights[row]! - 8, { fill: painter.ink.link, radius: 1.5 })
+      if (row >= 0 && row < rows)
+        painter.rect(0, tops[row]! + 4, 3, heights[row]! - 8, { fill: painter.ink.link, radius: 1.5 })
     },
     hit(x, y) {
       const row = tops.findIndex((t, i) => y >= t && y < t + heights[i]!)

@@ -5,7 +5,12 @@ import { after, before } from 'node:test'
 import { chromium } from 'playwright-core'
 import { serve } from '../../mock/server.mjs'
 
-const kPlaces = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].filter(Boolean)
+const kPlaces = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].filter(Boolean)
 export const executablePath = kPlaces.find(existsSync)
 export const isMock = !process.env.FOVEA_URL
 export const why = executablePath ? false : 'there is no Chromium here (set CHROMIUM)'
@@ -31,7 +36,8 @@ export async function open() {
     it.on('request', (request) => {
       const to = new URL(request.url())
       asked.push(to.href)
-      if (!['data:', 'blob:'].includes(to.protocol) && to.origin !== new URL(url).origin) troubles.push(`request: ${to.href}`)
+      if (!['data:', 'blob:'].includes(to.protocol) && to.origin !== new URL(url).origin)
+        troubles.push(`request: ${to.href}`)
     })
     await it.goto(`${url}${hash ? `#${hash}` : ''}`)
     return it
@@ -68,7 +74,9 @@ function addressOf(hash) {
 // Until the answer is complete and drawn.
 export async function settled(page) {
   await page.waitForSelector('.look')
-  await page.waitForFunction(() => !document.querySelector('output.live') && /\d/.test(document.querySelector('.status')?.textContent ?? ''))
+  await page.waitForFunction(
+    () => !document.querySelector('output.live') && /\d/.test(document.querySelector('.status')?.textContent ?? ''),
+  )
   await page.waitForTimeout(60)
 }
 

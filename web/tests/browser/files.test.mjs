@@ -11,14 +11,20 @@ async function checkSaved(page, view) {
   await page.locator(`#tab-${view}`).click()
   await page.waitForTimeout(150)
   for (const format of ['SVG', 'PNG', 'JSON', 'HTML']) {
-    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: `as ${format}` }).click()])
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: `as ${format}` }).click(),
+    ])
     const content = await readFile(await download.path())
     assert.equal(download.suggestedFilename(), `fovea-${view}.${format.toLowerCase()}`)
     if (format === 'PNG') assert.equal(content.subarray(1, 4).toString(), 'PNG')
     if (format === 'JSON') assert.equal(JSON.parse(content).record.fovea_record, 1)
     if (format === 'HTML') assert.match(content.toString(), /^<!doctype html>.*Content-Security-Policy.*<svg /s)
     if (format !== 'SVG') continue
-    const wrong = await page.evaluate((svg) => new DOMParser().parseFromString(svg, 'image/svg+xml').querySelector('parsererror')?.textContent, content.toString())
+    const wrong = await page.evaluate(
+      (svg) => new DOMParser().parseFromString(svg, 'image/svg+xml').querySelector('parsererror')?.textContent,
+      content.toString(),
+    )
     assert.equal(wrong, undefined)
     assert.match(content.toString(), /<text /)
   }
@@ -28,7 +34,9 @@ test('every view is saved as SVG, PNG, JSON and HTML', { skip: why }, async () =
   const page = await it.page('beam=4&nbest=2')
   await settled(page)
   for (const view of ['heatmap', 'flow', 'steps', 'tree', 'diagnostics']) await checkSaved(page, view)
-  const two = await it.page(`model=${kHeads}&second=${kOther}&view=compare&target=${isMock ? 'eine Katze' : '2001-01-31'}`)
+  const two = await it.page(
+    `model=${kHeads}&second=${kOther}&view=compare&target=${isMock ? 'eine Katze' : '2001-01-31'}`,
+  )
   await two.waitForSelector('#panel .two')
   for (const view of ['heads', 'compare']) await checkSaved(two, view)
 })
@@ -37,7 +45,10 @@ test('a record that was saved is opened, by choosing and by dropping it', { skip
   const page = await it.page(`model=${kHeads}`)
   await settled(page)
   const words = await tokens(page, 'row').allTextContents()
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'as JSON' }).click()])
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'as JSON' }).click(),
+  ])
   const saved = await readFile(await download.path(), 'utf8')
   const record = JSON.parse(saved).record
   const another = `${record.source.text} again`
@@ -46,7 +57,11 @@ test('a record that was saved is opened, by choosing and by dropping it', { skip
   const fresh = await it.page()
   await settled(fresh)
   await fresh.fill('#source', '1')
-  await fresh.getByLabel('Open a record').setInputFiles({ name: 'two.jsonl', mimeType: 'application/json', buffer: Buffer.from(`${JSON.stringify(record)}\n${JSON.stringify(other)}\n`) })
+  await fresh.getByLabel('Open a record').setInputFiles({
+    name: 'two.jsonl',
+    mimeType: 'application/json',
+    buffer: Buffer.from(`${JSON.stringify(record)}\n${JSON.stringify(other)}\n`),
+  })
   await fresh.waitForFunction(() => document.querySelector('.status').textContent.includes('from two.jsonl'))
   assert.deepEqual(await tokens(fresh, 'row').allTextContents(), words)
   for (const view of ['flow', 'heads', 'steps', 'tree', 'diagnostics', 'compare']) {
@@ -61,11 +76,14 @@ test('a record that was saved is opened, by choosing and by dropping it', { skip
   await fresh.waitForSelector('#panel .two')
 
   const drop = async (name, content) => {
-    const data = await fresh.evaluateHandle(([file, text]) => {
-      const transfer = new DataTransfer()
-      transfer.items.add(new File([text], file))
-      return transfer
-    }, [name, content])
+    const data = await fresh.evaluateHandle(
+      ([file, text]) => {
+        const transfer = new DataTransfer()
+        transfer.items.add(new File([text], file))
+        return transfer
+      },
+      [name, content],
+    )
     await fresh.dispatchEvent('body', 'dragover', { dataTransfer: data })
     await fresh.waitForSelector('.drop')
     await fresh.dispatchEvent('body', 'drop', { dataTransfer: data })
@@ -75,8 +93,14 @@ test('a record that was saved is opened, by choosing and by dropping it', { skip
   assert.match(await fresh.locator('[role=alert]').textContent(), /broken\.json: record: expected its source/)
   // 300 MB of spaces in 300 kB: refused before the tab runs out of memory, which still works.
   const bomb = gzipSync(Buffer.alloc(300_000_000, 0x20))
-  await fresh.getByLabel('Open a record').setInputFiles({ name: 'bomb.json.gz', mimeType: 'application/gzip', buffer: bomb })
-  await fresh.waitForFunction(() => document.querySelector('[role=alert]')?.textContent.includes('bomb.json.gz: expected at most 100 MB of records once they are unpacked'))
+  await fresh
+    .getByLabel('Open a record')
+    .setInputFiles({ name: 'bomb.json.gz', mimeType: 'application/gzip', buffer: bomb })
+  await fresh.waitForFunction(() =>
+    document
+      .querySelector('[role=alert]')
+      ?.textContent.includes('bomb.json.gz: expected at most 100 MB of records once they are unpacked'),
+  )
   await drop('deep.json', '['.repeat(1_000_000))
   await fresh.waitForFunction(() => document.querySelector('[role=alert]')?.textContent.includes('levels deep'))
   await drop('one.json', saved)
@@ -87,14 +111,21 @@ test('a record that was saved is opened, by choosing and by dropping it', { skip
   assert.doesNotMatch(await fresh.locator('.status').textContent(), /one\.json/)
 })
 
-test('a record that the program wrote is opened', { skip: why || (process.env.FOVEA_RECORD ? false : 'needs FOVEA_RECORD, a file of `fovea view --format json`') }, async () => {
-  const written = (await readFile(process.env.FOVEA_RECORD, 'utf8')).trim().split('\n').map((line) => JSON.parse(line))
-  const page = await it.page()
-  await settled(page)
-  await page.getByLabel('Open a record').setInputFiles(process.env.FOVEA_RECORD)
-  await page.waitForFunction(() => document.querySelector('.status').textContent.includes('from '))
-  await page.getByLabel(`Record (of ${written.length})`).selectOption({ index: written.length - 1 })
-  assert.equal(await page.inputValue('#source'), written.at(-1).source.text)
-  assert.equal(await page.locator('output').textContent(), written.at(-1).target.text)
-  assert.equal(await tokens(page, 'row').count(), written.at(-1).target.tokens.length)
-})
+test(
+  'a record that the program wrote is opened',
+  { skip: why || (process.env.FOVEA_RECORD ? false : 'needs FOVEA_RECORD, a file of `fovea view --format json`') },
+  async () => {
+    const written = (await readFile(process.env.FOVEA_RECORD, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const page = await it.page()
+    await settled(page)
+    await page.getByLabel('Open a record').setInputFiles(process.env.FOVEA_RECORD)
+    await page.waitForFunction(() => document.querySelector('.status').textContent.includes('from '))
+    await page.getByLabel(`Record (of ${written.length})`).selectOption({ index: written.length - 1 })
+    assert.equal(await page.inputValue('#source'), written.at(-1).source.text)
+    assert.equal(await page.locator('output').textContent(), written.at(-1).target.text)
+    assert.equal(await tokens(page, 'row').count(), written.at(-1).target.tokens.length)
+  },
+)

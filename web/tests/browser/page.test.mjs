@@ -39,7 +39,8 @@ test('the heat map is walked with the keyboard', { skip: why }, async () => {
   await settled(page)
   const map = page.locator('#panel .stage').first()
   await page.locator('#tab-heatmap').focus()
-  for (let i = 0; i < 3 && !(await map.evaluate((e) => e === document.activeElement)); ++i) await page.keyboard.press('Tab')
+  for (let i = 0; i < 3 && !(await map.evaluate((e) => e === document.activeElement)); ++i)
+    await page.keyboard.press('Tab')
   assert.ok(await map.evaluate((e) => e === document.activeElement))
   const first = await page.locator('.said').textContent()
   assert.match(first, /attends to/)
@@ -48,7 +49,13 @@ test('the heat map is walked with the keyboard', { skip: why }, async () => {
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
   await page.waitForFunction(() => location.hash.includes('row=1'))
-  assert.equal(await page.locator('.inspector h2').textContent().then((t) => t.startsWith('Step 2')), true)
+  assert.equal(
+    await page
+      .locator('.inspector h2')
+      .textContent()
+      .then((t) => t.startsWith('Step 2')),
+    true,
+  )
 })
 
 test('tabs are one stop and turned with the arrow keys', { skip: why }, async () => {
@@ -57,7 +64,10 @@ test('tabs are one stop and turned with the arrow keys', { skip: why }, async ()
   await page.locator('#tab-heatmap').focus()
   await page.keyboard.press('ArrowRight')
   assert.equal(await page.locator('[role=tab][aria-selected=true]').textContent(), 'Flow')
-  assert.match(await page.locator('#panel').textContent(), /Ribbon width is proportional to attention weight\. (Hidden: .*[\d.]+% of the attention mass|All links are shown)/)
+  assert.match(
+    await page.locator('#panel').textContent(),
+    /Ribbon width is proportional to attention weight\. (Hidden: .*[\d.]+% of the attention mass|All links are shown)/,
+  )
 })
 
 test('playback steps', { skip: why }, async () => {
@@ -92,14 +102,28 @@ test('the address restores the state', { skip: why }, async () => {
 })
 
 test('a Chinese and an Arabic sentence look right', { skip: why }, async () => {
-  for (const [model, text, direction] of [['zh-en', '今天天气很好', 'ltr'], ['ar-en', 'القطة تجلس على السجادة', 'rtl']]) {
+  for (const [model, text, direction] of [
+    ['zh-en', '今天天气很好', 'ltr'],
+    ['ar-en', 'القطة تجلس على السجادة', 'rtl'],
+  ]) {
     for (const width of [1280, 390]) {
-      const page = await it.page(`${isMock ? `model=${model}&` : ''}text=${encodeURIComponent(text)}`, { viewport: { width, height: 844 } })
+      const page = await it.page(`${isMock ? `model=${model}&` : ''}text=${encodeURIComponent(text)}`, {
+        viewport: { width, height: 844 },
+      })
       await settled(page)
       const row = page.locator('[aria-labelledby="side-column"]')
       assert.equal(await row.evaluate((e) => getComputedStyle(e).direction), direction)
-      const boxes = await tokens(page, 'column').evaluateAll((all) => all.map((t) => ({ left: t.getBoundingClientRect().left, right: t.getBoundingClientRect().right, clipped: t.scrollWidth > t.clientWidth + 1 || t.scrollHeight > t.clientHeight + 4 })))
-      assert.ok(boxes.every((b) => !b.clipped && b.left >= 0 && b.right <= width), JSON.stringify(boxes))
+      const boxes = await tokens(page, 'column').evaluateAll((all) =>
+        all.map((t) => ({
+          left: t.getBoundingClientRect().left,
+          right: t.getBoundingClientRect().right,
+          clipped: t.scrollWidth > t.clientWidth + 1 || t.scrollHeight > t.clientHeight + 4,
+        })),
+      )
+      assert.ok(
+        boxes.every((b) => !b.clipped && b.left >= 0 && b.right <= width),
+        JSON.stringify(boxes),
+      )
       // The first word stands where its script begins.
       assert.equal(boxes[0].left > boxes[1].left, direction === 'rtl')
     }
@@ -107,7 +131,9 @@ test('a Chinese and an Arabic sentence look right', { skip: why }, async () => {
 })
 
 test('a token that looks like HTML is text', { skip: why }, async () => {
-  const page = await it.page(`text=${encodeURIComponent('<img src=x onerror="window.broken=1"> </p><script>window.broken=1</script> &amp;')}&row=0`)
+  const page = await it.page(
+    `text=${encodeURIComponent('<img src=x onerror="window.broken=1"> </p><script>window.broken=1</script> &amp;')}&row=0`,
+  )
   await settled(page)
   for (const view of kViews) {
     const tab = page.locator(`#tab-${view}`)
@@ -133,14 +159,27 @@ test('axe finds nothing to complain of', { skip: why }, async () => {
       await page.waitForTimeout(150)
       for (const more of await page.locator('#panel details:not([open]) > summary').all()) await more.click()
       const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-      assert.deepEqual(found.violations.map((v) => `${colorScheme} ${view} ${v.id}: ${v.nodes.map((n) => n.html).slice(0, 2).join(' ')}`), [])
+      assert.deepEqual(
+        found.violations.map(
+          (v) =>
+            `${colorScheme} ${view} ${v.id}: ${v.nodes
+              .map((n) => n.html)
+              .slice(0, 2)
+              .join(' ')}`,
+        ),
+        [],
+      )
     }
   }
 })
 
 test('a phone needs no scrolling aside', { skip: why }, async () => {
   for (const view of kViews) {
-    const page = await it.page(`view=${view}&beam=4&nbest=2`, { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
+    const page = await it.page(`view=${view}&beam=4&nbest=2`, {
+      viewport: { width: 390, height: 844 },
+      hasTouch: true,
+      isMobile: true,
+    })
     await settled(page)
     const wide = await page.evaluate(() => document.documentElement.scrollWidth)
     assert.ok(wide <= 390, `${view} is ${wide} px wide`)
@@ -160,7 +199,13 @@ test('the interface speaks Chinese', { skip: why }, async () => {
 test('an error of the server is told', { skip: needsMock }, async () => {
   const page = await it.page()
   await settled(page)
-  await page.route('**/v1/translate', (route) => route.fulfill({ status: 503, contentType: 'application/json', body: '{"error":{"code":"overloaded","message":"Too many questions."}}' }))
+  await page.route('**/v1/translate', (route) =>
+    route.fulfill({
+      status: 503,
+      contentType: 'application/json',
+      body: '{"error":{"code":"overloaded","message":"Too many questions."}}',
+    }),
+  )
   await page.fill('#source', 'a man')
   await page.waitForSelector('[role=alert]')
   assert.match(await page.locator('[role=alert]').textContent(), /Too many questions\./)

@@ -76,13 +76,21 @@ test('tokens are sampled as the page says', { skip: why }, async () => {
   await page.getByLabel('Top-p').fill('0.9')
   await page.getByLabel('N-best').selectOption('3')
   // Answers to what was asked on the way may come first.
-  const drawn = page.waitForResponse((r) => r.url().endsWith('/v1/translate') && r.request().postDataJSON().seed === 2 && r.request().postDataJSON().attention === 'compact')
+  const drawn = page.waitForResponse(
+    (r) =>
+      r.url().endsWith('/v1/translate') &&
+      r.request().postDataJSON().seed === 2 &&
+      r.request().postDataJSON().attention === 'compact',
+  )
   await page.getByRole('button', { name: 'Resample' }).click()
   await drawn
   await page.waitForFunction(() => document.querySelectorAll('.candidates button').length === 3)
   await settled(page)
   const { sample, temperature, top_k, top_p, seed, nbest, beam } = asked.at(-1)
-  assert.deepEqual({ sample, temperature, top_k, top_p, seed, nbest, beam }, { sample: true, temperature: 1.5, top_k: 6, top_p: 0.9, seed: 2, nbest: 3, beam: undefined })
+  assert.deepEqual(
+    { sample, temperature, top_k, top_p, seed, nbest, beam },
+    { sample: true, temperature: 1.5, top_k: 6, top_p: 0.9, seed: 2, nbest: 3, beam: undefined },
+  )
   // What is not a number that may be is not asked, and the address draws the same again.
   await page.getByLabel('Temperature').fill('')
   await page.getByLabel('Temperature').blur()
@@ -91,5 +99,8 @@ test('tokens are sampled as the page says', { skip: why }, async () => {
   const again = await it.page(new URL(page.url()).hash.slice(1))
   await settled(again)
   assert.equal(await again.getByLabel('Seed').inputValue(), '2')
-  assert.deepEqual(await again.locator('.candidates button').allTextContents(), await page.locator('.candidates button').allTextContents())
+  assert.deepEqual(
+    await again.locator('.candidates button').allTextContents(),
+    await page.locator('.candidates button').allTextContents(),
+  )
 })

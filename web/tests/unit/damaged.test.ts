@@ -20,7 +20,7 @@ const kOdd: unknown[] = [null, true, -1, 0, 1.5, 1e308, 1e9, '', 'x', [], {}, [[
 // Another value in a random place.
 function damage(value: unknown, next: (below: number) => number): unknown {
   if (next(6) === 0 || typeof value !== 'object' || value === null) return kOdd[next(kOdd.length)]
-  const copy: Record<string, unknown> | unknown[] = Array.isArray(value) ? [...value] : { ...value }
+  const copy: Record<string, unknown> | unknown[] = Array.isArray(value) ? [...(value as unknown[])] : { ...value }
   const keys = Object.keys(copy)
   if (keys.length === 0) return kOdd[next(kOdd.length)]
   const key = keys[next(keys.length)]!
@@ -39,10 +39,12 @@ it('reads or refuses what is damaged', async () => {
     const damaged = damage(seed % 2 === 0 ? whole : pair, next)
     try {
       const records = await readRecords(JSON.stringify(damaged))
-      for (const r of records) for (const a of r.attentions) reduce(r, { kind: a.kind, how: 'mean', layer: 0, head: 0, words: true })
+      for (const r of records)
+        for (const a of r.attentions) reduce(r, { kind: a.kind, how: 'mean', layer: 0, head: 0, words: true })
       ++read
     } catch (error) {
-      if (!(error instanceof RecordError)) throw new Error(`seed ${seed}: ${String(error)}: ${JSON.stringify(damaged).slice(0, 2000)}`)
+      if (!(error instanceof RecordError))
+        throw new Error(`seed ${seed}: ${String(error)}: ${JSON.stringify(damaged).slice(0, 2000)}`)
     }
   }
   expect(read).toBeGreaterThan(100)

@@ -1,51 +1,31 @@
-// A small record made by hand: two layers of two heads, three source pieces that are two words, two target tokens.
-import { readRecord, type WireRecord } from '../../src/model/record'
+// Cases that the program's tests read as well, and grids and a record made of them.
+import { readFileSync } from 'node:fs'
+import type { Grid } from '../../src/model/grid'
+import { readRecord, type AttentionRecord, type WireRecord } from '../../src/model/record'
 
-export const kWire: WireRecord = {
-  fovea_record: 1,
-  architecture: 'transformer',
-  source: {
-    text: 'red jackets',
-    tokens: [
-      { text: 'red', begin: 0, end: 3, starts_word: true },
-      { text: 'jack', begin: 4, end: 8, starts_word: true },
-      { text: 'ets', begin: 8, end: 11, starts_word: false },
-    ],
-  },
-  target: {
-    text: 'rote Jacken',
-    tokens: [
-      { text: 'rote', begin: 0, end: 4, starts_word: true },
-      { text: 'Jack', begin: 5, end: 9, starts_word: true },
-      { text: 'en', begin: 9, end: 11, starts_word: false },
-      { text: '</s>', begin: 11, end: 11, starts_word: true, mark: true },
-    ],
-  },
-  steps: [
-    { log_probability: Math.log(0.8), alternatives: [{ text: 'rote', log_probability: Math.log(0.8) }, { text: 'ein', log_probability: Math.log(0.2) }] },
-    { log_probability: Math.log(0.5), alternatives: [] },
-    { log_probability: Math.log(0.5), alternatives: [] },
-    { log_probability: 0, alternatives: [] },
-  ],
-  attentions: [
-    {
-      kind: 'cross',
-      mechanism: 'scaled-dot, global, soft',
-      weights: [
-        [
-          [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.25, 0.25]],
-          [[0.5, 0.5, 0], [0, 0.5, 0.5], [0, 0.5, 0.5], [1, 0, 0]],
-        ],
-        [
-          [[0.2, 0.4, 0.4], [0.2, 0.4, 0.4], [0.2, 0.4, 0.4], [0.2, 0.4, 0.4]],
-          [[1, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]],
-        ],
-      ],
-    },
-    { kind: 'encoder-self', weights: [[[[1, 0, 0], [0.5, 0.5, 0], [0, 0.5, 0.5]]]] },
-    { kind: 'decoder-self', weights: [[[[1, null, null, null], [0.5, 0.5, null, null], [0.2, 0.4, 0.4, null], [0.25, 0.25, 0.25, 0.25]]]] },
-  ],
+export const readCases = <T>(name: string): T =>
+  JSON.parse(readFileSync(new URL(`../../../tests/view/cases/${name}`, import.meta.url), 'utf8')) as T
+
+// Two layers of two heads, three source tokens that are two words, four target tokens that are two words and a mark.
+export const kWire: WireRecord = readCases<{ records: Record<string, WireRecord> }>('reductions.json').records[
+  'jackets'
+]!
+
+export const record = (): AttentionRecord => readRecord(structuredClone(kWire))
+
+// Null is an absent cell.
+export function gridOf(weights: (number | null)[][], rows?: string[], columns?: string[]): Grid {
+  const label = (text: string) => ({ text, spaceBefore: true, mark: false })
+  return {
+    reduction: { kind: 'cross', how: 'mean', layer: 1, head: 1, layers: 1, heads: 1, words: false, through: 0 },
+    rowSide: 'target',
+    columnSide: 'source',
+    rows: (rows ?? weights.map((_, i) => `r${i}`)).map(label),
+    columns: (columns ?? weights[0]!.map((_, i) => `c${i}`)).map(label),
+    weights: Float32Array.from(weights.flat(), (weight) => weight ?? NaN),
+    firstToken: weights.map((_, i) => i),
+    columnWord: weights[0]!.map((_, i) => i),
+    notes: [],
+    hard: false,
+  }
 }
-
-export const record = () => readRecord(structuredClone(kWire))
-

@@ -18,7 +18,10 @@ describe('events', () => {
     for (let cut = 0; cut <= text.length; ++cut) {
       const parser = new EventParser()
       const found = [...parser.push(text.slice(0, cut)), ...parser.push(text.slice(cut))]
-      expect(found).toEqual([{ event: 'token', data: '{"a":\n1}' }, { event: 'message', data: 'x' }])
+      expect(found).toEqual([
+        { event: 'token', data: '{"a":\n1}' },
+        { event: 'message', data: 'x' },
+      ])
     }
   })
   it('joins characters that are cut between bytes', async () => {
@@ -38,7 +41,13 @@ describe('events', () => {
 describe('a growing record', () => {
   it('has a row for each token so far', () => {
     const row = (...weights: number[]): string => rowOf(weights).toString('base64')
-    const source = { text: 'a b', tokens: [{ text: 'a', begin: 0, end: 1 }, { text: 'b', begin: 2, end: 3 }] }
+    const source = {
+      text: 'a b',
+      tokens: [
+        { text: 'a', begin: 0, end: 1 },
+        { text: 'b', begin: 2, end: 3 },
+      ],
+    }
     const partial = new PartialRecord({ source, model: 'm' }, undefined)
     expect(partial.record()).toBeNull()
     partial.add({ step: 0, text: 'x', begin: 0, end: 1, log_probability: -1, cross_mean: row(0.9, 0.1) })
@@ -88,7 +97,9 @@ describe('the address', () => {
     expect(decode(`#${encode(state)}`)).toEqual(state)
   })
   it('ignores what it cannot read', () => {
-    expect(decode('#view=nothing&temperature=0&top_p=2&seed=-1&beam=-3&edits=%7Bbroken&layer=x&unknown=1')).toEqual(kDefaults)
+    expect(decode('#view=nothing&temperature=0&top_p=2&seed=-1&beam=-3&edits=%7Bbroken&layer=x&unknown=1')).toEqual(
+      kDefaults,
+    )
   })
 })
 
@@ -153,15 +164,18 @@ describe('pictures that are saved', () => {
 describe('languages', () => {
   it('fill the same blanks', () => {
     const blanks = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map((m) => m[1]!).sort()
-    for (const key of Object.keys(en) as (keyof typeof en)[]) expect([key, blanks(zh[key])]).toEqual([key, blanks(en[key])])
+    for (const key of Object.keys(en) as (keyof typeof en)[])
+      expect([key, blanks(zh[key])]).toEqual([key, blanks(en[key])])
   })
 })
 
 describe('cells that share a pixel', () => {
   it('show the largest change, whichever way', () => {
     const change = changeTint(1, kLight)
-    const raster = (list: number[]) => rasterise({ weights: Float32Array.from(list), rows: 1, columns: 4, mirror: false, tint: change }, 1, 1).pixels[0]
-    const alone = (w: number) => rasterise({ weights: Float32Array.of(w), rows: 1, columns: 1, mirror: false, tint: change }, 1, 1).pixels[0]
+    const raster = (list: number[]) =>
+      rasterise({ weights: Float32Array.from(list), rows: 1, columns: 4, mirror: false, tint: change }, 1, 1).pixels[0]
+    const alone = (w: number) =>
+      rasterise({ weights: Float32Array.of(w), rows: 1, columns: 1, mirror: false, tint: change }, 1, 1).pixels[0]
     expect(raster([0.1, -0.9, 0.3, 0])).toBe(alone(-0.9))
     expect(raster([-0.1, 0.2, NaN, 0.8])).toBe(alone(0.8))
     expect(raster([NaN, NaN, NaN, NaN])).toBe(0)
