@@ -78,7 +78,7 @@ TEST(Edits, RefuseHeadsAndRowsThatAreNotThere) {
   EXPECT_ERROR(attend({.head = 7, .off = true}, false), "edits: expected one of 4 heads, got head 8");
   EXPECT_ERROR(attend({.row = 1, .weights = {1, 0}}, false), "edits: expected 5 weights for row 1, got 2");
   EXPECT_ERROR(attend({.row = 1, .weights = {1, 0, 0}}, true), "edits: expected 2 weights for row 1, got 3");
-  EXPECT_NO_THROW(attend({.row = 9, .weights = {1}}, false));  // no query stands there
+  EXPECT_NO_THROW(attend({.row = 9, .weights = {1}}, false));  // no query has this position
 }
 
 }  // namespace
