@@ -149,44 +149,6 @@ TEST(AttentionEdits, ItsOwnRowChangesNothingAndForcedIsAsDecoded) {
   }
 }
 
-TEST(AttentionEdits, TheContextIsTheGivenMixture) {
-  for (const int64_t heads : {1, 2}) {
-    AttentionConfig config;
-    config.score = "scaled-dot";
-    config.heads = heads;
-    Parameters p(Device::cpu());
-    const Attention attention(p, "a", config, 4, 4);
-    p.allocate(7);
-    std::vector<float> states;
-    Random random(3);
-    for (int i = 0; i < 3 * 4; ++i) states.push_back(static_cast<float>(random.uniform(-1, 1)));
-    const Memory memory = attention.project_memory(Var(from_host(states, {3, 1, 4}, Device::cpu())));
-    const Var query(
-        from_host(std::vector<float>{0.1f, 0.2f, 0.3f, 0.4f, 0.4f, 0.3f, 0.2f, 0.1f}, {2, 1, 4}, Device::cpu()));
-    const auto context = [&](const std::vector<float>& weights) {
-      const std::vector<AttentionEdit> edits = {{.row = 1, .weights = weights}};
-      const AttentionResult result = attention(memory, {.query = query, .capture_weights = true, .edits = edits});
-      EXPECT_EQ(result.weights.dim(2), 2);
-      return to_host<float>(result.context.value());
-    };
-    const std::vector<float> first = context({1, 0, 0}), third = context({0, 0, 1}), both = context({0.25f, 0, 0.75f});
-    const std::vector<float> plain = to_host<float>(attention(memory, {.query = query}).context.value());
-    for (size_t i = 4; i < 8; ++i) {
-      EXPECT_NEAR(both[i], 0.25f * first[i] + 0.75f * third[i], 1e-5);
-      EXPECT_NEAR(both[i - 4], plain[i - 4], 1e-5);  // the other row
-      if (heads == 1) {
-        EXPECT_EQ(first[i], states[i - 4]);
-      }
-    }
-    const std::vector<AttentionEdit> off = {{.off = true}};
-    if (heads == 1) {
-      for (const float x : to_host<float>(attention(memory, {.query = query, .edits = off}).context.value())) {
-        EXPECT_EQ(x, 0.0f);
-      }
-    }
-  }
-}
-
 TEST(AttentionEdits, AHeadThatIsOffBringsNothing) {
   for (const auto& setup : setups()) {
     if (!attends(setup.config)) continue;

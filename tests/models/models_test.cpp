@@ -220,8 +220,6 @@ TEST(ModelErrors, SayWhatDoesNotGoTogether) {
                "model.architecture: expected one of rnn-seq2seq, bahdanau, luong, ");
   EXPECT_ERROR(make([](ModelConfig& c) { c.attention.score = "dot", c.bidirectional = true; }),
                "model.attention.score: dot needs queries and keys of the same size, got 8 and 16");
-  EXPECT_ERROR(make([](ModelConfig& c) { c.attention.relative = "rotary"; }),
-               "model.attention.relative: rotary positions need a score that compares queries and keys directly");
   EXPECT_ERROR(make([](ModelConfig& c) { c.attention.heads = 3; }),
                "model.attention.heads: expected a divisor of the depth 8, got 3");
   EXPECT_ERROR(make([](ModelConfig& c) { c.architecture = "transformer", c.self_attention.heads = 3; }),
