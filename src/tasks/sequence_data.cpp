@@ -62,11 +62,6 @@ SequenceData::SequenceData(const Recipe& recipe, const std::string& vocabulary_f
     target_ = load_vocabulary(vocabulary_folder, "target");
   }
   messages_.push_back("train: " + start_epoch(0).text());
-  CorpusOptions unfiltered;
-  unfiltered.max_source = unfiltered.max_target = 0;
-  BuiltCorpus built = build_corpus(valid_lines_, *source_, *target_, unfiltered);
-  messages_.push_back("valid: " + built.report.text());
-  valid_ = std::move(built.corpus);
   if (!recipe.data.alignment.empty()) {
     check(filter_.sampling == 0,
           "data.alignment: expected data.sampling = 0, because alignments need the same tokens in every epoch");
@@ -143,6 +138,13 @@ void SequenceData::train_vocabularies(const Recipe& recipe) {
     source_ = train("source vocabulary", lines_.source, recipe.source_vocabulary);
     target_ = train("target vocabulary", lines_.target, recipe.target_vocabulary);
   }
+}
+
+void SequenceData::tokenise_valid(int64_t max_source, int64_t max_target) {
+  const CorpusOptions limits{.max_source = max_source, .max_target = max_target};
+  BuiltCorpus built = build_corpus(valid_lines_, *source_, *target_, limits);
+  messages_.push_back("valid: " + built.report.text());
+  valid_ = std::move(built.corpus);
 }
 
 BuiltCorpus SequenceData::tokenise(int64_t epoch) const {

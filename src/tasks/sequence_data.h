@@ -18,8 +18,8 @@ class SequenceData {
   // With a `vocabulary_folder`, vocabularies are loaded from it instead of being trained.
   SequenceData(const Recipe& recipe, const std::string& vocabulary_folder);
 
-  const Vocabulary& source() const { return *source_; }
-  const Vocabulary& target() const { return *target_; }
+  const std::shared_ptr<const Vocabulary>& source() const { return source_; }
+  const std::shared_ptr<const Vocabulary>& target() const { return target_; }
   const std::vector<std::string>& messages() const { return messages_; }  // reports and warnings
 
   // Reads the next batch. split() divides it into parts of at most `max_tokens` tokens, source, target and padding
@@ -36,8 +36,10 @@ class SequenceData {
   Batcher::State state() const { return batcher_->state(); }
   void set_state(Batcher::State state);
 
+  // Validation pairs that are longer than the model allows do not count for the loss; 0 stands for no limit.
+  void tokenise_valid(int64_t max_source, int64_t max_target);
   const ParallelCorpus& valid() const { return valid_; }             // for the loss
-  const ParallelLines& valid_lines() const { return valid_lines_; }  // to decode
+  const ParallelLines& valid_lines() const { return valid_lines_; }  // to decode, all of them
 
  private:
   void read(const Recipe& recipe);

@@ -1,6 +1,7 @@
 #include "tasks/sequence_task.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "decode/translator.h"
@@ -32,14 +33,20 @@ class SequenceTask final : public Task {
       : recipe_(setup.recipe),
         device_(setup.device),
         data_(recipe_, setup.resume_folder),
-        messages_(data_.messages()),
-        folder_{.source_words = data_.source().size(),
-                .target_words = data_.target().size(),
-                .end_source = recipe_.batch.end_source,
-                .reverse_source = recipe_.batch.reverse_source,
-                .model = recipe_.model},
-        model_(make_model(setup.parameters, recipe_.model, {folder_.source_words, folder_.target_words})),
+        loaded_{.config = {.source_words = data_.source()->size(),
+                           .target_words = data_.target()->size(),
+                           .end_source = recipe_.batch.end_source,
+                           .reverse_source = recipe_.batch.reverse_source,
+                           .model = recipe_.model},
+                .source = data_.source(),
+                .target = data_.target(),
+                .parameters = {std::shared_ptr<const Parameters>(), &setup.parameters},  // the trainer owns them
+                .model = make_model(setup.parameters, recipe_.model, {data_.source()->size(), data_.target()->size()})},
         loss_(recipe_.training, recipe_.model.attention) {
+    const int64_t max_source = model().max_source(), max_target = model().max_target();
+    data_.tokenise_valid(max_source > 0 ? max_source - (recipe_.batch.end_source ? 1 : 0) : 0,
+                         max_target > 0 ? max_target - 1 : 0);
+    messages_ = data_.messages();
     const std::string warning = tokenizer_warning(recipe_.validation, data_.valid_lines().target);
     if (!warning.empty()) messages_.push_back(warning);
   }
@@ -47,7 +54,7 @@ class SequenceTask final : public Task {
   const std::vector<std::string>& messages() const override { return messages_; }
   std::string description() const override { return recipe_.model.architecture; }
   void save_description(const std::string& folder) const override {
-    save_model_description(folder, folder_, data_.source(), data_.target());
+    save_model_description(folder, loaded_.config, *loaded_.source, *loaded_.target);
   }
 
   Progress progress() const override {
@@ -64,7 +71,7 @@ class SequenceTask final : public Task {
             .units = batch_.target_tokens};
   }
   TaskLoss loss() override {
-    return loss_(model_->teacher_force({batch_.source, batch_.source_lengths}, batch_.target_in, loss_.needs_weights()),
+    return loss_(model().teacher_force({batch_.source, batch_.source_lengths}, batch_.target_in, loss_.needs_weights()),
                  batch_, alignment_);
   }
 
@@ -89,15 +96,15 @@ class SequenceTask final : public Task {
   }
 
  private:
+  const EncoderDecoder& model() const { return *loaded_.model; }
   double validation_loss() const;
   void decode(int64_t number, const ValidationProgress& progress, Validation& validation) const;
 
   Recipe recipe_;
   Device device_;
   SequenceData data_;
+  LoadedModel loaded_;  // the model that is trained
   std::vector<std::string> messages_;
-  FolderConfig folder_;
-  std::unique_ptr<Model> model_;
   SequenceLoss loss_;
   Batch batch_;       // the loaded part
   Tensor alignment_;  // of the loaded part, [B,1,T,S]; empty without guided alignment
@@ -114,7 +121,7 @@ double SequenceTask::validation_loss() const {
   for (int64_t i = 0; i < batcher.batches(); ++i) {
     const Batch batch = batcher.next(device_);
     sum +=
-        cross_entropy_sum(model_->teacher_force({batch.source, batch.source_lengths}, batch.target_in).logits, batch);
+        cross_entropy_sum(model().teacher_force({batch.source, batch.source_lengths}, batch.target_in).logits, batch);
     tokens += batch.target_tokens;
     arena.rewind();
   }
@@ -125,15 +132,15 @@ void SequenceTask::decode(int64_t number, const ValidationProgress& progress, Va
   const ParallelLines& lines = data_.valid_lines();
   const auto all = std::ssize(lines.source);
   const int64_t count = recipe_.validation.sentences > 0 ? std::min(all, recipe_.validation.sentences) : all;
-  const ParallelCorpus sources =
-      encode_source(std::span(lines.source).first(static_cast<size_t>(count)), data_.source());
-  const Model* model = model_.get();
-  const auto found = search({&model, 1}, sources, recipe_.batch, recipe_.validation.search, device_,
-                            [&](int64_t done) { progress(done, count); });
+  const Translator translator({loaded_}, {.device = device_,
+                                          .precision = product_precision(),
+                                          .batches = recipe_.batch,
+                                          .max_source = std::numeric_limits<int64_t>::max()});
+  const auto translations =
+      translator.translate(std::span(lines.source).first(static_cast<size_t>(count)), recipe_.validation.search,
+                           [&](int64_t done) { progress(done, count); });
   std::vector<Segment> segments;
-  for (size_t i = 0; i < found.size(); ++i) {
-    segments.push_back({data_.target().decode(found[i].front().words), {lines.target[i]}});
-  }
+  for (size_t i = 0; i < translations.size(); ++i) segments.push_back({translations[i].text(), {lines.target[i]}});
   validation.score = validation_score(metric(), segments, recipe_.validation.tokenizer);
   const auto example = static_cast<size_t>(number % count);
   validation.example_input = lines.source[example];

@@ -1,6 +1,8 @@
 // A task in one small file: a classifier of lines. The trainer trains it through the seams alone.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/random.h"
 #include "nn/layers.h"
@@ -44,25 +46,21 @@ class Classifier {
         out_(parameters, "out", 16, std::ssize(kLabels)) {}
 
   struct Input {
-    Tensor ids, weights;  // [S,B]; the weights are 1/length for tokens and 0 for padding
+    Tensor ids, lengths;  // [S,B], [B]
   };
   Input encode(std::span<const std::string> lines, Device device) const {
     std::vector<std::vector<int32_t>> all;
-    size_t time = 0, batch = lines.size();
-    for (const std::string& line : lines) time = std::max(time, all.emplace_back(vocabulary->encode(line)).size());
-    std::vector<int32_t> ids(time * batch, kPad);
-    std::vector<float> weights(time * batch, 0.0f);
-    for (size_t b = 0; b < batch; ++b) {
-      for (size_t t = 0; t < all[b].size(); ++t) ids[t * batch + b] = all[b][t];
-      for (size_t t = 0; t < all[b].size(); ++t) weights[t * batch + b] = 1.0f / static_cast<float>(all[b].size());
+    std::vector<int32_t> lengths;
+    for (const std::string& line : lines) all.push_back(vocabulary->encode(line));
+    for (const auto& ids : all) lengths.push_back(static_cast<int32_t>(ids.size()));
+    const int64_t time = std::ranges::max(lengths), batch = std::ssize(lines);
+    std::vector<int32_t> padded(static_cast<size_t>(time * batch), kPad);
+    for (size_t b = 0; b < all.size(); ++b) {
+      for (size_t t = 0; t < all[b].size(); ++t) padded[t * all.size() + b] = all[b][t];
     }
-    const Shape shape = {static_cast<int64_t>(time), static_cast<int64_t>(batch)};
-    return {from_host(ids, shape, device), from_host(weights, shape, device)};
+    return {from_host(padded, {time, batch}, device), from_host(lengths, {batch}, device)};
   }
-  Var logits(const Input& input) const {
-    const Var embedded = embedding_(input.ids);
-    return out_(sum(embedded * cast(Var(input.weights), embedded.dtype()), 0));
-  }
+  Var logits(const Input& input) const { return out_(pool_time(PoolOp::kMean, embedding_(input.ids), input.lengths)); }
   Lines answer(std::span<const std::string> lines, Device device) const {
     Lines answers;
     for (const int32_t label : to_host<int32_t>(argmax(logits(encode(lines, device)).value(), 1))) {
