@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "text/utf8.h"
 
@@ -30,8 +31,7 @@ class CharacterCounter {
   int64_t count_ = 0;
 };
 
-std::vector<RecordToken> recorded(const std::vector<Token>& tokens, std::string_view text,
-                                  const Vocabulary& vocabulary) {
+std::vector<RecordToken> recorded(std::span<const Token> tokens, std::string_view text, const Vocabulary& vocabulary) {
   std::vector<RecordToken> result;
   CharacterCounter characters(text);
   for (const Token& token : tokens) {
@@ -184,19 +184,20 @@ RecordToken StepRecorder::token_of(int32_t word) {
   return token;
 }
 
-AttentionRecord make_record(const LoadedModel& model, const std::string& line, const Hypothesis& hypothesis,
+AttentionRecord make_record(const LoadedModel& model, const TokenisedLine& line, const Hypothesis& hypothesis,
                             int64_t most_source) {
   AttentionRecord record{.architecture = model.config.model.architecture,
-                         .source_text = line,
+                         .source_text = line.text,
                          .score = hypothesis.score,
                          .log_probability = hypothesis.log_probability,
                          .ended = hypothesis.ended};
-  std::vector<Token> source = model.source->tokenise(line), target;
-  record.cut = std::ssize(source) > most_source;
-  if (record.cut) source.resize(static_cast<size_t>(most_source));
-  record.source = recorded(source, line, *model.source);
+  check(line.tokens.size() == line.ids.size(), "record: expected a line that was tokenised with offsets");
+  const auto source = std::span(line.tokens).first(std::min(line.tokens.size(), static_cast<size_t>(most_source)));
+  record.cut = source.size() < line.tokens.size();
+  record.source = recorded(source, line.text, *model.source);
   if (model.config.end_source && !source.empty()) record.source.push_back(end_mark(record.source));
 
+  std::vector<Token> target;
   record.target_text = model.target->decode(hypothesis.words, &target);
   record.target = recorded(target, record.target_text, *model.target);
   if (hypothesis.log_probs.size() > hypothesis.words.size()) record.target.push_back(end_mark(record.target));

@@ -5,6 +5,7 @@
 
 #include "attention/record.h"
 #include "decode/search.h"
+#include "decode/tokenised_line.h"
 #include "store/model_folder.h"
 
 namespace fovea {
@@ -35,8 +36,8 @@ class StepRecorder {
   std::vector<RecordToken> tokens_;
 };
 
-// `most_source` tokens of the line were read.
-AttentionRecord make_record(const LoadedModel& model, const std::string& line, const Hypothesis& hypothesis,
+// The line must be tokenised with offsets; at most `most_source` of its tokens were read.
+AttentionRecord make_record(const LoadedModel& model, const TokenisedLine& line, const Hypothesis& hypothesis,
                             int64_t most_source);
 
 }  // namespace fovea

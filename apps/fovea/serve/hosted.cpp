@@ -91,10 +91,6 @@ const std::vector<int32_t>& Hosted::words(const std::string& text) const {
   return found == words_.end() ? none : found->second;
 }
 
-int64_t Hosted::source_tokens(const std::string& text) const {
-  return std::ssize(translator_.model().source->encode(text));
-}
-
 std::vector<std::string> names_of(const std::vector<std::string>& folders) {
   std::vector<std::string> names;
   for (const std::string& folder : folders) {

@@ -255,12 +255,14 @@ void Members::finish() const {
   }
 }
 
-std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const SearchOptions& search, const Limits& limits) {
+std::shared_ptr<Job> plain_job(const Hosted& model, std::vector<std::string> texts, const SearchOptions& search,
+                               const Limits& limits, Offsets offsets) {
   check_texts(texts, limits);
-  auto job = std::make_shared<Job>();
-  job->sources = std::move(texts);
-  job->search = search;
-  return job;
+  std::vector<SharedLine> sources;  // one by one: connections have no threads to spare
+  for (std::string& text : texts) {
+    sources.push_back(tokenise(std::move(text), *model.translator().model().source, offsets));
+  }
+  return std::make_shared<Job>(std::move(sources), Job::Translate{.search = search});
 }
 
 std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const SearchOptions& defaults,
@@ -275,15 +277,17 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   search.alternatives = members.count("alternatives", attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
   search.edits = read_edits(members, model.translator().model().config.model);
   const ForcedBegin begin = read_begin(members, model);
-  const auto job = plain_job(members.texts("text", &wanted.is_list), search, limits);
+  const auto job = plain_job(model, members.texts("text", &wanted.is_list), search, limits,
+                             attention || wanted.stream ? Offsets::kTokens : Offsets::kNone);
+  Job::Translate& request = job->translate();
   if (attention) check_encoder_weights(*job, model, wanted.attention);
   if (!begin.empty()) {
-    const int64_t longest = std::min(job->search.max_length, Limits::kMostLength);
+    const int64_t longest = std::min(search.max_length, Limits::kMostLength);
     if (std::ssize(begin) >= longest) {
       throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", longest, begin.size()));
     }
-    job->search.begins.assign(job->sources.size(), begin);
-    check_search(job->search);
+    request.search.begins.assign(job->sources.size(), begin);
+    check_search(request.search);
     const int64_t most = model.translator().most_target();
     if (most > 0 && std::ssize(begin) >= most) {
       throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", most, begin.size()));
@@ -293,30 +297,36 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   if (!search.edits.empty() && job->sources.size() != 1) throw bad_request("edits: expected one text.");
   // Random numbers depend on a sentence's place in its batch, and edits are for all of a batch.
   job->alone = search.sample || !search.edits.empty();
-  job->wants_steps = wanted.stream;
-  job->wants_tree = tree;
+  request.wants_steps = wanted.stream;
+  request.wants_tree = tree;
   return job;
 }
 
 std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool capture_weights) {
-  auto job = std::make_shared<Job>();
-  job->sources = {members.text("text")};
-  job->targets = {members.text("target")};
-  if (job->sources[0].empty()) throw bad_request("text: expected a text.");
-  check_texts({job->sources[0], job->targets[0]}, limits);
-  job->score.capture_weights = capture_weights;
-  job->score.alternatives = members.count("alternatives", 5, Limits::kMostAlternatives);
-  job->score.edits = read_edits(members, model.translator().model().config.model);
-  job->alone = !job->score.edits.empty();
   const Translator& translator = model.translator();
-  const int64_t source = model.source_tokens(job->sources[0]), most_source = translator.most_source();
-  if (source == 0) throw bad_request("text: expected a text with words.");
-  if (source > most_source) {
-    throw too_large(fmt::format("text: expected at most {} tokens, got {}.", most_source, source));
+  const std::string text = members.text("text"), target = members.text("target");
+  if (text.empty()) throw bad_request("text: expected a text.");
+  check_texts({text, target}, limits);
+  Job::Score request;
+  request.options.capture_weights = capture_weights;
+  request.options.alternatives = members.count("alternatives", 5, Limits::kMostAlternatives);
+  request.options.edits = read_edits(members, translator.model().config.model);
+  const bool alone = !request.options.edits.empty();
+
+  const SharedLine source = tokenise(text, *translator.model().source, Offsets::kTokens);
+  const int64_t source_tokens = std::ssize(source->ids), most_source = translator.most_source();
+  if (source_tokens == 0) throw bad_request("text: expected a text with words.");
+  if (source_tokens > most_source) {
+    throw too_large(fmt::format("text: expected at most {} tokens, got {}.", most_source, source_tokens));
   }
-  const int64_t target = std::ssize(translator.model().target->encode(job->targets[0])) + 1;
+  request.targets = {tokenise(target, *translator.model().target)};
+  const int64_t target_tokens = std::ssize(request.targets[0]->ids) + 1;
   const int64_t most = translator.most_target() > 0 ? translator.most_target() : Limits::kMostLength;
-  if (target > most) throw too_large(fmt::format("target: expected at most {} tokens, got {}.", most - 1, target - 1));
+  if (target_tokens > most) {
+    throw too_large(fmt::format("target: expected at most {} tokens, got {}.", most - 1, target_tokens - 1));
+  }
+  auto job = std::make_shared<Job>(std::vector{source}, std::move(request));
+  job->alone = alone;
   return job;
 }
 
