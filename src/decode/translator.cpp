@@ -225,7 +225,7 @@ std::vector<Hypothesis> Translator::score(std::span<const SharedLine> sources, s
 }
 
 AttentionRecord Translator::record(const TokenisedLine& line, const Hypothesis& hypothesis) const {
-  return make_record(model(), line, hypothesis, most_source());
+  return make_record(models_, line, hypothesis, most_source());
 }
 
 }  // namespace fovea

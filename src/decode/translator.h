@@ -81,6 +81,7 @@ class Translator {
   int64_t most_source() const;  // tokens of a line that are read
   int64_t most_target() const;  // words a target may have, the end mark counted; 0 where nothing limits them
   const LoadedModel& model() const { return models_.front(); }
+  std::span<const LoadedModel> models() const { return models_; }
 
  private:
   // As the model has its source.

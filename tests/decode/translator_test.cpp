@@ -143,6 +143,28 @@ TEST(Translator, TokenisesALineOnceForTranslationsScoresAndRecords) {
   EXPECT_EQ(vocabulary->tokenised, 2);
 }
 
+// The first model of this ensemble has no attention at all.
+TEST(Translator, TheRecordOfAnEnsembleDescribesTheAttentionsOfEachModel) {
+  const InMemory plain(small_config("rnn-seq2seq")), additive(small_config("bahdanau"));
+  ModelConfig config = small_config("luong");
+  config.attention.score = "general";
+  config.attention.scope = "local-m";
+  config.attention.window = 2;
+  const InMemory local(config);
+  const Translator translator({plain.loaded, additive.loaded, local.loaded}, RuntimeOptions{});
+  const std::vector<std::string> lines = {"abcd"};
+  const std::vector<SharedLine> sources = translator.tokenise_source(lines, Offsets::kTokens);
+  const auto translations = translator.translate(sources, {.max_length = 12, .capture_weights = true});
+  const AttentionRecord record = translator.record(*sources[0], translations[0].candidates.front().hypothesis);
+  ASSERT_EQ(record.attentions.size(), 2U);
+  EXPECT_EQ(record.attentions[0].model, 1);
+  EXPECT_EQ(record.attentions[0].mechanism, additive.loaded.config.model.attention.mechanism());
+  EXPECT_EQ(record.attentions[0].window, 0);
+  EXPECT_EQ(record.attentions[1].model, 2);
+  EXPECT_EQ(record.attentions[1].mechanism, config.attention.mechanism());
+  EXPECT_EQ(record.attentions[1].window, 2);
+}
+
 TEST(Translator, LinesInOtherFormsGiveTheSame) {
   const InMemory model(small_config("luong"));
   const Translator translator({model.loaded}, RuntimeOptions{});

@@ -155,16 +155,17 @@ std::string translation_json(const Hosted& model, const Job& job, size_t i, Atte
 }  // namespace
 
 void check_encoder_weights(const Job& job, const Hosted& model, Attention attention) {
-  const ModelConfig& config = model.translator().model().config.model;
-  if (config.architecture != "transformer") return;
   const auto* translate = std::get_if<Job::Translate>(&job.kind);
   const int64_t candidates = attention == Attention::kCompact || translate == nullptr ? 1 : translate->search.nbest;
-  int64_t weights = 0;
+  int64_t cells = 0, maps = 0;  // a map is one head of one layer
   for (const SharedLine& line : job.sources) {
     const int64_t tokens = std::min(std::ssize(line->ids), model.translator().most_source()) + 1;
-    weights += tokens * tokens * config.encoder_layers * config.self_attention.heads * candidates;
+    cells += tokens * tokens;
   }
-  check_size(weights, attention, "weights of encoder self-attention");
+  for (const AttentionInfo& a : model.translator().model().model->attentions()) {
+    if (a.kind == AttentionKind::kEncoderSelf) maps += a.layers * a.config.heads;
+  }
+  check_size(cells * maps * candidates, attention, "weights of encoder self-attention");
 }
 
 std::string translations_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {

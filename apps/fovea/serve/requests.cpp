@@ -112,24 +112,18 @@ std::vector<float> read_weights(const Json& list) {
   return weights;
 }
 
-WeightEdit read_edit(const Json& json, const ModelConfig& config) {
-  using Kind = AttentionTrace::Kind;
+WeightEdit read_edit(const Json& json, const Model& model) {
   Members members(json);
   const std::string kind = members.text("kind", "cross");
-  const bool transformer = config.architecture == "transformer";
-  WeightEdit edit;
-  int64_t layers = transformer ? config.decoder_layers : 1, heads = config.attention.heads;
-  if (kind == "cross" && config.architecture != "rnn-seq2seq") {
-    edit.kind = Kind::kCross;
-  } else if ((kind == "encoder-self" || kind == "decoder-self") && transformer) {
-    edit.kind = kind == "encoder-self" ? Kind::kEncoderSelf : Kind::kDecoderSelf;
-    layers = kind == "encoder-self" ? config.encoder_layers : config.decoder_layers;
-    heads = config.self_attention.heads;
-  } else {
+  const std::vector<AttentionInfo> attentions = model.attentions();
+  const auto found = std::find_if(attentions.begin(), attentions.end(),
+                                  [&](const AttentionInfo& attention) { return name_of(attention.kind) == kind; });
+  if (found == attentions.end()) {
     throw bad_request(fmt::format("edits: the model has no attention of kind \"{}\".", brief(kind)));
   }
-  edit.layer = read_place(members, "layer", layers);
-  edit.edit.head = read_place(members, "head", heads);
+  WeightEdit edit{.kind = found->kind};
+  edit.layer = read_place(members, "layer", found->layers);
+  edit.edit.head = read_place(members, "head", found->config.heads);
   if (members.find("row") != nullptr) edit.edit.row = members.count("row", 0, Limits::kMostLength);
   edit.edit.off = members.flag("off");
   if (const Json* weights = members.find("weights")) edit.edit.weights = read_weights(*weights);
@@ -140,13 +134,13 @@ WeightEdit read_edit(const Json& json, const ModelConfig& config) {
   return edit;
 }
 
-std::vector<WeightEdit> read_edits(Members& members, const ModelConfig& config) {
+std::vector<WeightEdit> read_edits(Members& members, const Model& model) {
   std::vector<WeightEdit> edits;
   const Json* list = members.find("edits");
   if (list == nullptr) return edits;
   if (!list->is_array()) throw expected("edits", "a list", *list);
   if (list->size() > 1000) throw too_large("edits: expected at most 1,000.");
-  for (const Json& json : *list) edits.push_back(read_edit(json, config));
+  for (const Json& json : *list) edits.push_back(read_edit(json, model));
   return edits;
 }
 
@@ -275,7 +269,7 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   const bool tree = members.flag("tree");
   search.capture_weights = attention;
   search.alternatives = members.count("alternatives", attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
-  search.edits = read_edits(members, model.translator().model().config.model);
+  search.edits = read_edits(members, *model.translator().model().model);
   const ForcedBegin begin = read_begin(members, model);
   const auto job = plain_job(model, members.texts("text", &wanted.is_list), search, limits,
                              attention || wanted.stream ? Offsets::kTokens : Offsets::kNone);
@@ -310,7 +304,7 @@ std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limi
   Job::Score request;
   request.options.capture_weights = capture_weights;
   request.options.alternatives = members.count("alternatives", 5, Limits::kMostAlternatives);
-  request.options.edits = read_edits(members, translator.model().config.model);
+  request.options.edits = read_edits(members, *translator.model().model);
   const bool alone = !request.options.edits.empty();
 
   const SharedLine source = tokenise(text, *translator.model().source, Offsets::kTokens);
