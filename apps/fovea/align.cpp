@@ -35,12 +35,13 @@ class Aligner {
       : translator_(std::move(translator)), flags_(flags), swapped_(swapped) {}
 
   std::vector<Alignment> operator()(std::span<const std::string> sources, std::span<const std::string> targets) const {
-    const auto from = swapped_ ? targets : sources, to = swapped_ ? sources : targets;
+    const std::vector<SharedLine> from = translator_.tokenise_source(swapped_ ? targets : sources, Offsets::kTokens),
+                                  to = translator_.tokenise_target(swapped_ ? sources : targets);
     const std::vector<Hypothesis> forced = translator_.score(from, to, {.capture_weights = true});
     std::vector<Alignment> alignments;
     for (size_t i = 0; i < forced.size(); ++i) {
       Alignment& links =
-          alignments.emplace_back(align(translator_.record(from[i], forced[i]), flags_.heads, flags_.align));
+          alignments.emplace_back(align(translator_.record(*from[i], forced[i]), flags_.heads, flags_.align));
       if (!swapped_) continue;
       for (Link& link : links) std::swap(link.source, link.target);
       std::sort(links.begin(), links.end());

@@ -115,7 +115,8 @@ double run_models(const EvaluateFlags& flags, TestSet& set) {
     console.live(
         fmt::format("translated {} of {} lines", thousands(done), thousands(static_cast<int64_t>(set.sources.size()))));
   };
-  const std::vector<Translation> translations = translator.translate(set.sources, flags.search, show);
+  const std::vector<SharedLine> sources = translator.tokenise_source(set.sources);
+  const std::vector<Translation> translations = translator.translate(sources, flags.search, show);
   Output output(flags.output.empty() ? "/dev/null" : flags.output);
   std::vector<std::string> references;
   for (size_t i = 0; i < translations.size(); ++i) {
@@ -130,7 +131,7 @@ double run_models(const EvaluateFlags& flags, TestSet& set) {
   output.commit();
   double total = 0;
   size_t tokens = 0;
-  for (const Hypothesis& s : translator.score(set.sources, references)) {
+  for (const Hypothesis& s : translator.score(sources, translator.tokenise_target(references))) {
     total += s.log_probability;
     tokens += s.log_probs.size();
   }

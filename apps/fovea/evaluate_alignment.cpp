@@ -65,11 +65,12 @@ std::vector<Row> measure_heads(const AlignmentTest& test, const Translator& tran
   std::vector<Row> rows;
   for (size_t at = 0; at < gold.size(); at += kPairsAtOnce) {
     const size_t count = std::min(kPairsAtOnce, gold.size() - at);
-    const auto sources = std::span(lines.source).subspan(at, count),
-               targets = std::span(lines.target).subspan(at, count);
+    const std::vector<SharedLine> sources =
+        translator.tokenise_source(std::span(lines.source).subspan(at, count), Offsets::kTokens);
+    const std::vector<SharedLine> targets = translator.tokenise_target(std::span(lines.target).subspan(at, count));
     const std::vector<Hypothesis> forced = translator.score(sources, targets, {.capture_weights = true});
     for (size_t i = 0; i < count; ++i) {
-      const AttentionRecord record = translator.record(sources[i], forced[i]);
+      const AttentionRecord record = translator.record(*sources[i], forced[i]);
       const auto find = [&](std::string_view kind) {
         return std::find_if(record.attentions.begin(), record.attentions.end(),
                             [&](const RecordedAttention& a) { return a.kind == kind; });

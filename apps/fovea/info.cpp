@@ -28,6 +28,15 @@ int info(const std::string& given, bool tensors) {
   };
   side("source", *loaded.source);
   side("target", *loaded.target);
+  for (const AttentionInfo& a : loaded.model->attentions()) {
+    fmt::print("{} attention: {}, {}, {}\n", name_of(a.kind), a.config.mechanism(), counted(a.layers, "layer"),
+               counted(a.config.heads, "head"));
+  }
+  const auto limit = [](std::string_view name, int64_t tokens) {
+    if (tokens > 0) fmt::print("maximum {} length: {} tokens\n", name, thousands(tokens));
+  };
+  limit("source", loaded.model->max_source());
+  limit("target", loaded.model->max_target());
   const Fields fields = fields_of(loaded.config);
   for (const Field& field : fields.list()) {
     if (field.key().starts_with("model.") && field.why_unused().empty())

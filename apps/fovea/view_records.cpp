@@ -66,10 +66,11 @@ class ModelRecords {
     search.capture_weights = true;
     search.capture_scores = flags_.scores;
     search.alternatives = flags_.alternatives;
-    const std::vector<Translation> translations = translator_.translate(sources, search);
+    const std::vector<SharedLine> lines = translator_.tokenise_source(sources, Offsets::kTokens);
+    const std::vector<Translation> translations = translator_.translate(lines, search);
     for (size_t i = 0; i < sources.size(); ++i) {
       for (size_t n = 0; n < translations[i].candidates.size(); ++n) {
-        AttentionRecord record = translator_.record(sources[i], translations[i].candidates[n].hypothesis);
+        AttentionRecord record = translator_.record(*lines[i], translations[i].candidates[n].hypothesis);
         record.line = static_cast<int64_t>(before + i) + 1;
         record.rank = static_cast<int64_t>(n) + 1;
         record.search = search_name(flags_.search);
@@ -81,9 +82,10 @@ class ModelRecords {
               const Take& take) const {
     const ScoreOptions options{
         .capture_weights = true, .capture_scores = flags_.scores, .alternatives = flags_.alternatives};
-    const std::vector<Hypothesis> hypotheses = translator_.score(sources, targets, options);
+    const std::vector<SharedLine> lines = translator_.tokenise_source(sources, Offsets::kTokens);
+    const std::vector<Hypothesis> hypotheses = translator_.score(lines, translator_.tokenise_target(targets), options);
     for (size_t i = 0; i < sources.size(); ++i) {
-      AttentionRecord record = translator_.record(sources[i], hypotheses[i]);
+      AttentionRecord record = translator_.record(*lines[i], hypotheses[i]);
       record.line = static_cast<int64_t>(before + i) + 1;
       record.search = "forced";
       take(record);

@@ -1,8 +1,10 @@
 #include "decode/record.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "text/utf8.h"
 
@@ -30,8 +32,7 @@ class CharacterCounter {
   int64_t count_ = 0;
 };
 
-std::vector<RecordToken> recorded(const std::vector<Token>& tokens, std::string_view text,
-                                  const Vocabulary& vocabulary) {
+std::vector<RecordToken> recorded(std::span<const Token> tokens, std::string_view text, const Vocabulary& vocabulary) {
   std::vector<RecordToken> result;
   CharacterCounter characters(text);
   for (const Token& token : tokens) {
@@ -98,12 +99,21 @@ class LayerRecorder {
   const FolderConfig& config_;
 };
 
+AttentionConfig config_of(AttentionKind kind, const Model& model) {
+  const std::vector<AttentionInfo> attentions = model.attentions();
+  const auto found =
+      std::find_if(attentions.begin(), attentions.end(), [&](const AttentionInfo& a) { return a.kind == kind; });
+  assert(found != attentions.end());
+  return found->config;
+}
+
 BestHeads best_of(const FolderConfig& config) {
   const bool one = config.best_heads.empty() && config.best_head > 0;
   return {one ? "one" : config.best_heads, config.best_layer, config.best_head};
 }
 
-std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& weights, const FolderConfig& config) {
+std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& weights,
+                                        std::span<const LoadedModel> models) {
   std::vector<RecordedAttention> result;
   for (const HypothesisWeights& w : weights) {
     const std::string_view kind = name_of(w.kind);
@@ -111,7 +121,8 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
                               [&](const RecordedAttention& r) { return r.kind == kind && r.model == w.model; });
     if (found == result.end()) {
       const bool cross = w.kind == AttentionTrace::Kind::kCross;
-      const AttentionConfig& mechanism = cross ? config.model.attention : config.model.self_attention;
+      const LoadedModel& model = models[static_cast<size_t>(w.model)];
+      const AttentionConfig mechanism = config_of(w.kind, *model.model);
       const ScopeEntry* scope = find_entry(scopes(), mechanism.scope);
       const bool local = scope != nullptr && scope->window;
       found = result.insert(result.end(), {.kind = std::string(kind),
@@ -124,9 +135,9 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
                                            .rows = w.rows,
                                            .columns = w.columns,
                                            .window = local ? mechanism.window : 0,
-                                           .best = cross ? best_of(config) : BestHeads{}});
+                                           .best = cross ? best_of(model.config) : BestHeads{}});
     }
-    LayerRecorder(*found, config).add(w);
+    LayerRecorder(*found, models.front().config).add(w);
   }
   return result;
 }
@@ -154,8 +165,8 @@ RecordedStep StepRecorder::add(const SearchStep& step) {
   tokens_.push_back(token_of(step.word));
   words_.push_back(step.word);
   return {tokens_.back(),
-          {static_cast<double>(step.log_prob), recorded(step.alternatives, *model_.target)},
-          recorded(step.weights, model_.config)};
+          {static_cast<double>(step.log_prob), recorded(step.alternatives, *models_.front().target)},
+          recorded(step.weights, models_)};
 }
 
 int64_t StepRecorder::characters(int64_t steps) const {
@@ -167,7 +178,7 @@ int64_t StepRecorder::characters(int64_t steps) const {
 RecordToken StepRecorder::token_of(int32_t word) {
   if (word == kEnd) return end_mark(tokens_);
   const auto stands_alone = [&](size_t i) {
-    return tokens_[i].end > tokens_[i].begin && !model_.target->piece(words_[i]).starts_with("<0x");
+    return tokens_[i].end > tokens_[i].begin && !models_.front().target->piece(words_[i]).starts_with("<0x");
   };
   size_t from = words_.size();
   while (from > 0 && !stands_alone(--from)) {
@@ -175,8 +186,8 @@ RecordToken StepRecorder::token_of(int32_t word) {
   std::vector<int32_t> words(words_.begin() + static_cast<int64_t>(from), words_.end());
   words.push_back(word);
   std::vector<Token> tokens;
-  const std::string text = model_.target->decode(words, &tokens);
-  const std::vector<RecordToken> places = recorded(tokens, text, *model_.target);
+  const std::string text = models_.front().target->decode(words, &tokens);
+  const std::vector<RecordToken> places = recorded(tokens, text, *models_.front().target);
   RecordToken token = places.back();
   const int64_t before = words.size() > 1 ? tokens_[from].begin - places.front().begin : 0;
   token.begin += before;
@@ -184,19 +195,21 @@ RecordToken StepRecorder::token_of(int32_t word) {
   return token;
 }
 
-AttentionRecord make_record(const LoadedModel& model, const std::string& line, const Hypothesis& hypothesis,
-                            int64_t most_source) {
+AttentionRecord make_record(std::span<const LoadedModel> models, const TokenisedLine& line,
+                            const Hypothesis& hypothesis, int64_t most_source) {
+  const LoadedModel& model = models.front();
   AttentionRecord record{.architecture = model.config.model.architecture,
-                         .source_text = line,
+                         .source_text = line.text,
                          .score = hypothesis.score,
                          .log_probability = hypothesis.log_probability,
                          .ended = hypothesis.ended};
-  std::vector<Token> source = model.source->tokenise(line), target;
-  record.cut = std::ssize(source) > most_source;
-  if (record.cut) source.resize(static_cast<size_t>(most_source));
-  record.source = recorded(source, line, *model.source);
+  check(line.tokens.size() == line.ids.size(), "record: expected a line that was tokenised with offsets");
+  const auto source = std::span(line.tokens).first(std::min(line.tokens.size(), static_cast<size_t>(most_source)));
+  record.cut = source.size() < line.tokens.size();
+  record.source = recorded(source, line.text, *model.source);
   if (model.config.end_source && !source.empty()) record.source.push_back(end_mark(record.source));
 
+  std::vector<Token> target;
   record.target_text = model.target->decode(hypothesis.words, &target);
   record.target = recorded(target, record.target_text, *model.target);
   if (hypothesis.log_probs.size() > hypothesis.words.size()) record.target.push_back(end_mark(record.target));
@@ -205,7 +218,7 @@ AttentionRecord make_record(const LoadedModel& model, const std::string& line, c
     step.log_probability = static_cast<double>(hypothesis.log_probs[t]);
     if (t < hypothesis.alternatives.size()) step.alternatives = recorded(hypothesis.alternatives[t], *model.target);
   }
-  record.attentions = recorded(hypothesis.weights, model.config);
+  record.attentions = recorded(hypothesis.weights, models);
   return record;
 }
 

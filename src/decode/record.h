@@ -1,10 +1,12 @@
 // The attention record of a hypothesis.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "attention/record.h"
 #include "decode/search.h"
+#include "decode/tokenised_line.h"
 #include "store/model_folder.h"
 
 namespace fovea {
@@ -22,7 +24,7 @@ struct RecordedStep {
 // Follows a search and knows what has been written. A step costs the same however much that is.
 class StepRecorder {
  public:
-  explicit StepRecorder(const LoadedModel& model) : model_(model) {}
+  explicit StepRecorder(std::span<const LoadedModel> models) : models_(models) {}
   RecordedStep add(const SearchStep& step);
   int64_t steps() const { return std::ssize(words_); }  // that hold
   int64_t characters(int64_t steps) const;              // of the text after so many
@@ -30,13 +32,13 @@ class StepRecorder {
  private:
   RecordToken token_of(int32_t word);
 
-  const LoadedModel& model_;
+  std::span<const LoadedModel> models_;  // one, or those of the ensemble
   std::vector<int32_t> words_;
   std::vector<RecordToken> tokens_;
 };
 
-// `most_source` tokens of the line were read.
-AttentionRecord make_record(const LoadedModel& model, const std::string& line, const Hypothesis& hypothesis,
-                            int64_t most_source);
+// The line must be tokenised with offsets; at most `most_source` of its tokens were read.
+AttentionRecord make_record(std::span<const LoadedModel> models, const TokenisedLine& line,
+                            const Hypothesis& hypothesis, int64_t most_source);
 
 }  // namespace fovea

@@ -55,7 +55,7 @@ void score_batch(std::span<const EncoderDecoder* const> models, const Batch& bat
 
 }  // namespace
 
-std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, const ParallelCorpus& pairs,
+std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, const CorpusView& pairs,
                               const BatchOptions& batches, const ScoreOptions& options, Device device,
                               const std::function<void(int64_t)>& done) {
   check(!models.empty(), "score: expected a model, got none");
@@ -76,7 +76,7 @@ std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, con
     if (done) done(finished);
   }
   for (size_t i = 0; i < scored.size(); ++i) {
-    const auto target = pairs.target[static_cast<int64_t>(i)];
+    const auto target = pairs.target(static_cast<int64_t>(i));
     scored[i].words.assign(target.begin(), target.end());
   }
   return scored;

@@ -260,7 +260,7 @@ class BatchSearch {
 
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* const> models, const ParallelCorpus& sources,
+std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* const> models, const CorpusView& sources,
                                             const BatchOptions& batches, const SearchOptions& options, Device device,
                                             const std::function<void(int64_t)>& done) {
   check(!models.empty(), "search: expected a model, got none");
@@ -270,10 +270,9 @@ std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* cons
   if (found.empty()) return found;
   check(options.begins.empty() || options.begins.size() == found.size(),
         "search: expected as many target prefixes as sentences ({}), got {}", found.size(), options.begins.size());
-  const ParallelCorpus alone{sources.source, {}, {}};
   BatchOptions in_order = batches;
   in_order.shuffle = false;
-  Batcher batcher(alone, in_order);
+  Batcher batcher(sources.source_only(), in_order);
   const KeptMemory memory(device);
   int64_t finished = 0;
   for (int64_t i = 0; i < batcher.batches(); ++i) {

@@ -116,7 +116,7 @@ struct Hypothesis {
 //
 // `batches` says how many are decoded together and how sources are written; nothing is shuffled. `done` is told,
 // after each batch, how many sentences are finished.
-std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* const> models, const ParallelCorpus& sources,
+std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* const> models, const CorpusView& sources,
                                             const BatchOptions& batches, const SearchOptions& options, Device device,
                                             const std::function<void(int64_t)>& done = {});
 
@@ -128,7 +128,7 @@ struct ScoreOptions {
 };
 
 // What the models give to the corpus's own targets, pair by pair: hypotheses that end, with log p for their score.
-std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, const ParallelCorpus& pairs,
+std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, const CorpusView& pairs,
                               const BatchOptions& batches, const ScoreOptions& options, Device device,
                               const std::function<void(int64_t)>& done = {});
 

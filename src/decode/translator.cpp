@@ -142,28 +142,36 @@ std::vector<WeightEdit> Translator::turned(std::vector<WeightEdit> edits) const 
   return edits;
 }
 
-ParallelCorpus Translator::encode(std::span<const std::string> lines, std::vector<Translation>& about) const {
-  const ParallelCorpus whole = encode_source(lines, *model().source);
-  const auto most = static_cast<size_t>(most_source());
-  ParallelCorpus corpus;
-  about.resize(lines.size());
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const std::span<const int32_t> ids = whole.source[static_cast<int64_t>(i)];
-    about[i].source_tokens = static_cast<int64_t>(ids.size());
-    about[i].cut = ids.size() > most;
-    about[i].unknown_tokens = std::count(ids.begin(), ids.end(), kUnknown);
-    if (ids.empty()) continue;
-    corpus.source.append(ids.first(std::min(ids.size(), most)));
-    corpus.lines.push_back(static_cast<int64_t>(i));
-  }
-  return corpus;
+std::vector<SharedLine> Translator::tokenise_source(std::span<const std::string> lines, Offsets offsets) const {
+  return tokenise(lines, *model().source, offsets);
+}
+
+std::vector<SharedLine> Translator::tokenise_target(std::span<const std::string> lines) const {
+  return tokenise(lines, *model().target);
 }
 
 std::vector<Translation> Translator::translate(std::span<const std::string> lines, const SearchOptions& search_options,
                                                const std::function<void(int64_t)>& done) const {
+  return translate(tokenise_source(lines), search_options, done);
+}
+
+std::vector<Translation> Translator::translate(std::span<const SharedLine> lines, const SearchOptions& search_options,
+                                               const std::function<void(int64_t)>& done) const {
   const PrecisionScope precision(options_.precision);
-  std::vector<Translation> translations;
-  const ParallelCorpus corpus = encode(lines, translations);
+  std::vector<Translation> translations(lines.size());
+  // The search has a sentence for each line that is not empty, truncated to what the models read.
+  std::vector<std::span<const int32_t>> sentences;
+  std::vector<int64_t> line_of;  // for each sentence
+  const auto most = static_cast<size_t>(most_source());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::vector<int32_t>& ids = lines[i]->ids;
+    translations[i].source_tokens = std::ssize(ids);
+    translations[i].cut = ids.size() > most;
+    translations[i].unknown_tokens = std::count(ids.begin(), ids.end(), kUnknown);
+    if (ids.empty()) continue;
+    sentences.push_back(std::span(ids).first(std::min(ids.size(), most)));
+    line_of.push_back(static_cast<int64_t>(i));
+  }
   SearchOptions limited = search_options;
   if (most_target() > 0) limited.max_length = std::min(limited.max_length, most_target());
   limited.edits = turned(search_options.edits);
@@ -173,21 +181,19 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
           "translate: expected a target prefix for each of {} lines, got {}", lines.size(),
           search_options.begins.size());
     limited.begins.clear();
-    for (const int64_t line : corpus.lines) limited.begins.push_back(search_options.begins[static_cast<size_t>(line)]);
+    for (const int64_t line : line_of) limited.begins.push_back(search_options.begins[static_cast<size_t>(line)]);
   }
   std::optional<LineWatcher> watcher;
-  if (search_options.watcher != nullptr) {
-    limited.watcher = &watcher.emplace(*search_options.watcher, corpus.lines);
-  }
-  const int64_t empty = static_cast<int64_t>(lines.size()) - corpus.size();
+  if (search_options.watcher != nullptr) limited.watcher = &watcher.emplace(*search_options.watcher, line_of);
+  const int64_t empty = std::ssize(lines) - std::ssize(sentences);
   std::vector<std::vector<Hypothesis>> found;
-  if (corpus.size() > 0) {
-    found = search(ensemble_, corpus, options_.batches, limited, options_.device, [&](int64_t count) {
+  if (!sentences.empty()) {
+    found = search(ensemble_, CorpusView(sentences), options_.batches, limited, options_.device, [&](int64_t count) {
       if (done) done(count + empty);
     });
   }
   for (size_t i = 0; i < found.size(); ++i) {
-    Translation& translation = translations[static_cast<size_t>(corpus.lines[i])];
+    Translation& translation = translations[static_cast<size_t>(line_of[i])];
     for (Hypothesis& hypothesis : found[i]) {
       std::string text = model().target->decode(hypothesis.words);
       translation.candidates.push_back({std::move(text), std::move(hypothesis)});
@@ -202,22 +208,24 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
 
 std::vector<Hypothesis> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
                                           const ScoreOptions& options, const std::function<void(int64_t)>& done) const {
+  return score(tokenise_source(sources), tokenise_target(targets), options, done);
+}
+
+std::vector<Hypothesis> Translator::score(std::span<const SharedLine> sources, std::span<const SharedLine> targets,
+                                          const ScoreOptions& options, const std::function<void(int64_t)>& done) const {
   check(sources.size() == targets.size(), "score: expected as many targets as sources ({}), got {}", sources.size(),
         targets.size());
   const PrecisionScope precision(options_.precision);
-  ParallelCorpus corpus;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    corpus.source.append(model().source->encode(sources[i]));
-    corpus.target.append(model().target->encode(targets[i]));
-    corpus.lines.push_back(static_cast<int64_t>(i));
-  }
+  std::vector<std::span<const int32_t>> source_ids, target_ids;
+  for (const SharedLine& line : sources) source_ids.emplace_back(line->ids);
+  for (const SharedLine& line : targets) target_ids.emplace_back(line->ids);
   ScoreOptions read = options;
   read.edits = turned(options.edits);
-  return fovea::score(ensemble_, corpus, options_.batches, read, options_.device, done);
+  return fovea::score(ensemble_, CorpusView(source_ids, target_ids), options_.batches, read, options_.device, done);
 }
 
-AttentionRecord Translator::record(const std::string& line, const Hypothesis& hypothesis) const {
-  return make_record(model(), line, hypothesis, most_source());
+AttentionRecord Translator::record(const TokenisedLine& line, const Hypothesis& hypothesis) const {
+  return make_record(models_, line, hypothesis, most_source());
 }
 
 }  // namespace fovea

@@ -10,6 +10,7 @@
 #include "attention/record.h"
 #include "decode/record.h"
 #include "decode/search.h"
+#include "decode/tokenised_line.h"
 #include "store/model_folder.h"
 
 namespace fovea {
@@ -59,9 +60,16 @@ class Translator {
   // What the models give to known targets; both sides have as many lines.
   std::vector<Hypothesis> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                 const ScoreOptions& options = {}, const std::function<void(int64_t)>& done = {}) const;
-  // What a hypothesis for the line looked at, if it was asked to keep that; the caller fills in what it alone knows:
-  // line, rank, search.
-  AttentionRecord record(const std::string& line, const Hypothesis& hypothesis) const;
+  // The same of lines that are tokenised already, by the two functions below.
+  std::vector<Translation> translate(std::span<const SharedLine> lines, const SearchOptions& search,
+                                     const std::function<void(int64_t)>& done = {}) const;
+  std::vector<Hypothesis> score(std::span<const SharedLine> sources, std::span<const SharedLine> targets,
+                                const ScoreOptions& options = {}, const std::function<void(int64_t)>& done = {}) const;
+  std::vector<SharedLine> tokenise_source(std::span<const std::string> lines, Offsets offsets = Offsets::kNone) const;
+  std::vector<SharedLine> tokenise_target(std::span<const std::string> lines) const;
+  // The attention record of a hypothesis for the line, which must be tokenised with offsets. The hypothesis must have
+  // captured its attention weights. The caller fills in what it alone knows: line, rank, search.
+  AttentionRecord record(const TokenisedLine& line, const Hypothesis& hypothesis) const;
 
   // The tokens of a line that the model has never seen, each once, as they are written.
   std::vector<std::string> unknown(const std::string& line) const;
@@ -73,11 +81,11 @@ class Translator {
   int64_t most_source() const;  // tokens of a line that are read
   int64_t most_target() const;  // words a target may have, the end mark counted; 0 where nothing limits them
   const LoadedModel& model() const { return models_.front(); }
+  std::span<const LoadedModel> models() const { return models_; }
 
  private:
   // As the model has its source.
   std::vector<WeightEdit> turned(std::vector<WeightEdit> edits) const;
-  ParallelCorpus encode(std::span<const std::string> lines, std::vector<Translation>& about) const;
 
   std::vector<LoadedModel> models_;
   std::vector<const EncoderDecoder*> ensemble_;  // the same models, as search() takes them

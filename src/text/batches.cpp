@@ -21,10 +21,10 @@ struct Lengths {
   friend auto operator<=>(const Lengths&, const Lengths&) = default;  // NOLINT(modernize-use-nullptr): misread
 };
 
-Lengths lengths_of(const ParallelCorpus& corpus, int64_t row, const BatchOptions& options, int64_t multiple) {
+Lengths lengths_of(const CorpusView& corpus, int64_t row, const BatchOptions& options, int64_t multiple) {
   Lengths lengths;
-  lengths.source = rounded_up(corpus.source.length(row) + (options.end_source ? 1 : 0), multiple);
-  if (corpus.has_target()) lengths.target = rounded_up(corpus.target.length(row) + 1, multiple);
+  lengths.source = rounded_up(std::ssize(corpus.source(row)) + (options.end_source ? 1 : 0), multiple);
+  if (corpus.has_target()) lengths.target = rounded_up(std::ssize(corpus.target(row)) + 1, multiple);
   return lengths;
 }
 
@@ -58,11 +58,11 @@ class Columns {
   std::vector<int32_t> ids_;
 };
 
-void add_source(Batch& batch, const ParallelCorpus& corpus, int64_t time, const BatchOptions& options, Device device) {
+void add_source(Batch& batch, const CorpusView& corpus, int64_t time, const BatchOptions& options, Device device) {
   const auto count = static_cast<int64_t>(batch.rows.size());
   Columns ids(time, count), lengths(1, count);
   for (int64_t column = 0; column < count; ++column) {
-    const auto sentence = corpus.source[batch.rows[static_cast<size_t>(column)]];
+    const auto sentence = corpus.source(batch.rows[static_cast<size_t>(column)]);
     auto length = static_cast<int64_t>(sentence.size());
     if (options.reverse_source) {
       ids.fill(column, 0, std::vector<int32_t>(sentence.rbegin(), sentence.rend()));
@@ -76,11 +76,11 @@ void add_source(Batch& batch, const ParallelCorpus& corpus, int64_t time, const 
   batch.source_lengths = lengths.on(device)[0];
 }
 
-void add_target(Batch& batch, const ParallelCorpus& corpus, int64_t time, Device device) {
+void add_target(Batch& batch, const CorpusView& corpus, int64_t time, Device device) {
   const auto count = static_cast<int64_t>(batch.rows.size());
   Columns in(time, count), out(time, count), lengths(1, count);
   for (int64_t column = 0; column < count; ++column) {
-    const auto sentence = corpus.target[batch.rows[static_cast<size_t>(column)]];
+    const auto sentence = corpus.target(batch.rows[static_cast<size_t>(column)]);
     const auto length = static_cast<int64_t>(sentence.size());
     in.put(0, column, kBegin);
     in.fill(column, 1, sentence);
@@ -95,7 +95,7 @@ void add_target(Batch& batch, const ParallelCorpus& corpus, int64_t time, Device
   batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch.target_tokens)}, {1}, device);
 }
 
-Lengths max_lengths(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options) {
+Lengths max_lengths(const CorpusView& corpus, std::span<const int64_t> rows, const BatchOptions& options) {
   Lengths most;
   for (const int64_t row : rows) {
     check(row >= 0 && row < corpus.size(), "batches: expected rows below {}, got {}", corpus.size(), row);
@@ -106,8 +106,7 @@ Lengths max_lengths(const ParallelCorpus& corpus, std::span<const int64_t> rows,
 
 }  // namespace
 
-Batch make_batch(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options,
-                 Device device) {
+Batch make_batch(const CorpusView& corpus, std::span<const int64_t> rows, const BatchOptions& options, Device device) {
   Batch batch;
   batch.rows.assign(rows.begin(), rows.end());
   const Lengths most = max_lengths(corpus, rows, options);
@@ -116,12 +115,12 @@ Batch make_batch(const ParallelCorpus& corpus, std::span<const int64_t> rows, co
   return batch;
 }
 
-int64_t padded_tokens(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options) {
+int64_t padded_tokens(const CorpusView& corpus, std::span<const int64_t> rows, const BatchOptions& options) {
   const Lengths most = max_lengths(corpus, rows, options);
   return std::ssize(rows) * (most.source + most.target);
 }
 
-Batcher::Batcher(const ParallelCorpus& corpus, const BatchOptions& options)
+Batcher::Batcher(const CorpusView& corpus, const BatchOptions& options)
     : corpus_(corpus), options_(options), sorted_(static_cast<size_t>(corpus.size())), begins_{0} {
   check(corpus.size() > 0, "batches: expected sentences, got none");
   check(options.tokens > 0 || options.sentences > 0, "batches: expected a limit on tokens or sentences, got none");

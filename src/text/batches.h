@@ -34,10 +34,9 @@ struct BatchOptions {
   void describe(Fields& fields);
 };
 
-Batch make_batch(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options,
-                 Device device);
+Batch make_batch(const CorpusView& corpus, std::span<const int64_t> rows, const BatchOptions& options, Device device);
 // The number of source and target tokens in a batch, padding included.
-int64_t padded_tokens(const ParallelCorpus& corpus, std::span<const int64_t> rows, const BatchOptions& options);
+int64_t padded_tokens(const CorpusView& corpus, std::span<const int64_t> rows, const BatchOptions& options);
 
 class Batcher {
  public:
@@ -46,8 +45,9 @@ class Batcher {
     friend bool operator==(const State&, const State&) = default;
   };
 
-  // The corpus must outlive the batcher. A pair that exceeds the token limit by itself forms a batch of its own.
-  Batcher(const ParallelCorpus& corpus, const BatchOptions& options);
+  // The storage behind the view must outlive the batcher. A pair that exceeds the token limit by itself forms a batch
+  // of its own.
+  Batcher(const CorpusView& corpus, const BatchOptions& options);
 
   int64_t batches() const { return static_cast<int64_t>(begins_.size()) - 1; }  // per epoch
   Batch next(Device device);         // continues with the next epoch after the last batch of an epoch
@@ -58,7 +58,7 @@ class Batcher {
  private:
   void arrange();
 
-  const ParallelCorpus& corpus_;
+  CorpusView corpus_;
   BatchOptions options_;
   std::vector<int64_t> sorted_;  // the pairs, sorted by bucketed length
   std::vector<size_t> begins_;   // batch i is the range [begins_[i], begins_[i + 1]) of rows_

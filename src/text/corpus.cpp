@@ -150,6 +150,10 @@ BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, c
   return built;
 }
 
+std::vector<std::vector<int32_t>> encode_lines(std::span<const std::string> lines, const Vocabulary& vocabulary) {
+  return encode_lines(0, lines.size(), encoder(lines, vocabulary, 0, {}));
+}
+
 ParallelCorpus encode_source(std::span<const std::string> lines, const Vocabulary& vocabulary) {
   const Encode encode = encoder(lines, vocabulary, 0, {});
   ParallelCorpus corpus;

@@ -35,6 +35,33 @@ struct ParallelCorpus {
   bool has_target() const { return target.size() > 0; }
 };
 
+// The token ids of sentences, or of sentence pairs, that are stored elsewhere: in a corpus, or one by one.
+class CorpusView {
+ public:
+  using Rows = std::span<const std::span<const int32_t>>;
+  CorpusView(const ParallelCorpus& corpus) : corpus_(&corpus) {}  // NOLINT(google-explicit-constructor)
+  explicit CorpusView(Rows sources, Rows targets = {}) : sources_(sources), targets_(targets) {}
+
+  int64_t size() const { return corpus_ != nullptr ? corpus_->size() : std::ssize(sources_); }
+  bool has_target() const { return !source_only_ && (corpus_ != nullptr ? corpus_->has_target() : !targets_.empty()); }
+  std::span<const int32_t> source(int64_t i) const {
+    return corpus_ != nullptr ? corpus_->source[i] : sources_[static_cast<size_t>(i)];
+  }
+  std::span<const int32_t> target(int64_t i) const {
+    return corpus_ != nullptr ? corpus_->target[i] : targets_[static_cast<size_t>(i)];
+  }
+  CorpusView source_only() const {
+    CorpusView view = *this;
+    view.source_only_ = true;
+    return view;
+  }
+
+ private:
+  const ParallelCorpus* corpus_ = nullptr;
+  Rows sources_, targets_;
+  bool source_only_ = false;
+};
+
 struct CorpusOptions {
   int64_t max_source = 250, max_target = 250;
   double max_ratio = 0;
@@ -69,6 +96,8 @@ struct SamplingSeed {
 BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, const Vocabulary& target,
                          const CorpusOptions& options, SamplingSeed seed = {});
 
+// The token ids of each line, computed on all threads.
+std::vector<std::vector<int32_t>> encode_lines(std::span<const std::string> lines, const Vocabulary& vocabulary);
 // Encodes every line for decoding, without filtering.
 ParallelCorpus encode_source(std::span<const std::string> lines, const Vocabulary& vocabulary);
 

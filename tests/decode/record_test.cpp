@@ -148,7 +148,7 @@ AttentionRecord forced_record(const LoadedModel& model, const std::string& sourc
   pair.target.append(model.target->encode(target));
   const EncoderDecoder* const models[] = {model.model.get()};
   const auto scored = score(models, pair, model.batches(), {.capture_weights = true, .alternatives = 2}, Device::cpu());
-  return make_record(model, source, scored.front(), 1000);
+  return make_record({&model, 1}, *tokenise(source, *model.source, Offsets::kTokens), scored.front(), 1000);
 }
 
 std::string part(const std::string& text, int64_t begin, int64_t end) {
@@ -207,7 +207,7 @@ TEST(StepRecorder, KnowsWhereTokensStandWithoutReadingAllAgain) {
   for (const VocabularyOptions& kind :
        {VocabularyOptions{.kind = "character"}, VocabularyOptions{.kind = "word"}, bytes}) {
     const LoadedModel model = loaded(mechanisms("bahdanau")[0].config, lines, kind);
-    StepRecorder recorder(model);
+    StepRecorder recorder({&model, 1});
     for (const std::string& line : lines) {
       SCOPED_TRACE(kind.kind + ": " + line);
       const std::vector<int32_t> words = model.target->encode(line);

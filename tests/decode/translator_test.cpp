@@ -3,9 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include <atomic>
 
 #include "decode/scenes.h"
+#include "support.h"
 #include "temporary_folder.h"
 
 namespace fovea {
@@ -94,6 +95,86 @@ TEST(Translator, TruncatesALineThatIsLongerThanTheModelReads) {
   EXPECT_FALSE(translations[1].cut);
   EXPECT_EQ(translations[0].text(), translations[1].text());
   EXPECT_LE(std::ssize(translations[0].candidates.front().hypothesis.log_probs), 8);
+}
+
+// A vocabulary that counts how often it tokenises.
+class CountingVocabulary : public Vocabulary {
+ public:
+  explicit CountingVocabulary(std::shared_ptr<const Vocabulary> vocabulary) : vocabulary_(std::move(vocabulary)) {}
+  std::string_view kind() const override { return vocabulary_->kind(); }
+  int64_t size() const override { return vocabulary_->size(); }
+  std::string piece(int32_t id) const override { return vocabulary_->piece(id); }
+  std::vector<Token> tokenise(std::string_view text) const override {
+    ++tokenised;
+    return vocabulary_->tokenise(text);
+  }
+  std::vector<int32_t> encode(std::string_view text) const override {
+    ++tokenised;
+    return vocabulary_->encode(text);
+  }
+  std::string_view extension() const override { return vocabulary_->extension(); }
+  std::string bytes() const override { return vocabulary_->bytes(); }
+  mutable std::atomic<int> tokenised = 0;
+
+ protected:
+  std::string decode_valid(std::span<const int32_t> ids, std::vector<Token>& tokens) const override {
+    return vocabulary_->decode(ids, &tokens);
+  }
+
+ private:
+  std::shared_ptr<const Vocabulary> vocabulary_;
+};
+
+TEST(Translator, TokenisesALineOnceForTranslationsScoresAndRecords) {
+  InMemory model(small_config("bahdanau"));
+  const auto vocabulary = std::make_shared<CountingVocabulary>(model.vocabulary);
+  model.loaded.source = vocabulary;
+  const Translator translator({model.loaded}, RuntimeOptions{});
+  const std::vector<std::string> lines = {"abc", "dcba"};
+  const std::vector<SharedLine> sources = translator.tokenise_source(lines, Offsets::kTokens);
+  const auto translations = translator.translate(sources, {.max_length = 12, .capture_weights = true});
+  const auto scored = translator.score(sources, translator.tokenise_target(lines), {.capture_weights = true});
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const AttentionRecord record = translator.record(*sources[i], translations[i].candidates.front().hypothesis);
+    EXPECT_EQ(record.source_text, lines[i]);
+    EXPECT_EQ(record.source.size(), lines[i].size() + 1);
+    EXPECT_EQ(translator.record(*sources[i], scored[i]).source.size(), record.source.size());
+  }
+  EXPECT_EQ(vocabulary->tokenised, 2);
+}
+
+// The first model of this ensemble has no attention at all.
+TEST(Translator, TheRecordOfAnEnsembleDescribesTheAttentionsOfEachModel) {
+  const InMemory plain(small_config("rnn-seq2seq")), additive(small_config("bahdanau"));
+  ModelConfig config = small_config("luong");
+  config.attention.score = "general";
+  config.attention.scope = "local-m";
+  config.attention.window = 2;
+  const InMemory local(config);
+  const Translator translator({plain.loaded, additive.loaded, local.loaded}, RuntimeOptions{});
+  const std::vector<std::string> lines = {"abcd"};
+  const std::vector<SharedLine> sources = translator.tokenise_source(lines, Offsets::kTokens);
+  const auto translations = translator.translate(sources, {.max_length = 12, .capture_weights = true});
+  const AttentionRecord record = translator.record(*sources[0], translations[0].candidates.front().hypothesis);
+  ASSERT_EQ(record.attentions.size(), 2U);
+  EXPECT_EQ(record.attentions[0].model, 1);
+  EXPECT_EQ(record.attentions[0].mechanism, additive.loaded.config.model.attention.mechanism());
+  EXPECT_EQ(record.attentions[0].window, 0);
+  EXPECT_EQ(record.attentions[1].model, 2);
+  EXPECT_EQ(record.attentions[1].mechanism, config.attention.mechanism());
+  EXPECT_EQ(record.attentions[1].window, 2);
+}
+
+TEST(Translator, LinesInOtherFormsGiveTheSame) {
+  const InMemory model(small_config("luong"));
+  const Translator translator({model.loaded}, RuntimeOptions{});
+  const SearchOptions search{.max_length = 12};
+  const std::vector<double> expected = scores(translator.translate(kLines, search));
+  for (const Offsets offsets : {Offsets::kNone, Offsets::kTokens}) {
+    EXPECT_EQ(scores(translator.translate(translator.tokenise_source(kLines, offsets), search)), expected);
+  }
+  const SharedLine without = translator.tokenise_source(kLines).front();
+  EXPECT_ERROR(translator.record(*without, Hypothesis{}), "record: expected a line that was tokenised with offsets");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ int64_t weights_of(const Hypothesis& hypothesis) {
   return count;
 }
 
-AttentionRecord whole_record(const Hosted& model, const std::string& source, const Hypothesis& hypothesis,
+AttentionRecord whole_record(const Hosted& model, const TokenisedLine& source, const Hypothesis& hypothesis,
                              const std::string& search) {
   AttentionRecord record = model.translator().record(source, hypothesis);
   record.search = search;
@@ -112,8 +112,8 @@ std::string with_member(std::string object, std::string_view name, const std::st
 std::vector<std::string> records_of(const Hosted& model, const Job& job, size_t i, Attention attention) {
   std::vector<AttentionRecord> records;
   std::vector<std::string> texts;
-  for (const Translation::Candidate& c : job.translations[i].candidates) {
-    AttentionRecord record = whole_record(model, job.sources[i], c.hypothesis, search_name(job.search));
+  for (const Translation::Candidate& c : job.translate().translations[i].candidates) {
+    AttentionRecord record = whole_record(model, *job.sources[i], c.hypothesis, search_name(job.translate().search));
     record.line = static_cast<int64_t>(i) + 1;
     record.rank = std::ssize(texts) + 1;
     if (attention == Attention::kWhole) {
@@ -127,7 +127,7 @@ std::vector<std::string> records_of(const Hosted& model, const Job& job, size_t 
 }
 
 std::string translation_json(const Hosted& model, const Job& job, size_t i, Attention attention) {
-  const Translation& translation = job.translations[i];
+  const Translation& translation = job.translate().translations[i];
   const std::vector<std::string> records =
       attention == Attention::kNone ? std::vector<std::string>() : records_of(model, job, i, attention);
   std::string candidates;
@@ -143,10 +143,11 @@ std::string translation_json(const Hosted& model, const Job& job, size_t i, Atte
   std::string json = with_member(dump({{"text", translation.text()}}), "candidates", "[" + candidates + "]");
   json = with_member(std::move(json), "cut", translation.cut ? "true" : "false");
   json = with_member(std::move(json), "source_tokens", std::to_string(translation.source_tokens));
-  if (job.wants_tree && !job.trees[i].nodes.empty()) {
+  const Job::Translate& request = job.translate();
+  if (request.wants_tree && !request.trees[i].nodes.empty()) {
     json = with_member(
         std::move(json), "tree",
-        dump(tree_json(job.trees[i], *model.translator().model().target, attention == Attention::kCompact)));
+        dump(tree_json(request.trees[i], *model.translator().model().target, attention == Attention::kCompact)));
   }
   return json;
 }
@@ -154,25 +155,27 @@ std::string translation_json(const Hosted& model, const Job& job, size_t i, Atte
 }  // namespace
 
 void check_encoder_weights(const Job& job, const Hosted& model, Attention attention) {
-  const ModelConfig& config = model.translator().model().config.model;
-  if (config.architecture != "transformer") return;
-  const int64_t candidates = attention == Attention::kCompact ? 1 : std::max<int64_t>(1, job.search.nbest);
-  int64_t weights = 0;
-  for (const std::string& text : job.sources) {
-    const int64_t tokens = std::min(model.source_tokens(text), model.translator().most_source()) + 1;
-    weights += tokens * tokens * config.encoder_layers * config.self_attention.heads * candidates;
+  const auto* translate = std::get_if<Job::Translate>(&job.kind);
+  const int64_t candidates = attention == Attention::kCompact || translate == nullptr ? 1 : translate->search.nbest;
+  int64_t cells = 0, maps = 0;  // a map is one head of one layer
+  for (const SharedLine& line : job.sources) {
+    const int64_t tokens = std::min(std::ssize(line->ids), model.translator().most_source()) + 1;
+    cells += tokens * tokens;
   }
-  check_size(weights, attention, "weights of encoder self-attention");
+  for (const AttentionInfo& a : model.translator().model().model->attentions()) {
+    if (a.kind == AttentionKind::kEncoderSelf) maps += a.layers * a.config.heads;
+  }
+  check_size(cells * maps * candidates, attention, "weights of encoder self-attention");
 }
 
 std::string translations_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {
   int64_t weights = 0;
-  for (const Translation& translation : job.translations) {
+  for (const Translation& translation : job.translate().translations) {
     for (const Translation::Candidate& c : translation.candidates) weights += weights_of(c.hypothesis);
   }
   if (attention != Attention::kNone) check_size(weights, attention, "attention weights");
   std::string list;
-  for (size_t i = 0; i < job.translations.size(); ++i) {
+  for (size_t i = 0; i < job.translate().translations.size(); ++i) {
     list += (i > 0 ? "," : "") + translation_json(model, job, i, attention);
     if (std::ssize(list) > kMostAnswerBytes) {
       throw too_large(
@@ -187,16 +190,18 @@ std::string translations_json(const Hosted& model, const Job& job, Attention att
 }
 
 std::string record_json(const Hosted& model, const Job& job, Attention attention) {
-  const bool forced = !job.targets.empty();
-  const Hypothesis& hypothesis = forced ? job.scores[0] : job.translations[0].candidates[0].hypothesis;
+  const auto* forced = std::get_if<Job::Score>(&job.kind);
+  const Hypothesis& hypothesis =
+      forced != nullptr ? forced->scores[0] : job.translate().translations[0].candidates[0].hypothesis;
   check_size(weights_of(hypothesis), attention, "attention weights");
-  AttentionRecord record = whole_record(model, job.sources[0], hypothesis, forced ? "forced" : search_name(job.search));
+  AttentionRecord record = whole_record(model, *job.sources[0], hypothesis,
+                                        forced != nullptr ? "forced" : search_name(job.translate().search));
   record.line = 1;
   return with_member("{}", "record", attention == Attention::kCompact ? to_compact_json(record) : to_json(record));
 }
 
 std::string score_json(const Hosted& model, const Job& job) {
-  const AttentionRecord record = whole_record(model, job.sources[0], job.scores[0], "forced");
+  const AttentionRecord record = whole_record(model, *job.sources[0], job.score().scores[0], "forced");
   Json tokens = Json::array();
   for (size_t t = 0; t < record.target.size(); ++t) {
     Json token = token_json(record.target[t]);
@@ -209,12 +214,12 @@ std::string score_json(const Hosted& model, const Job& job) {
       {{"log_probability", record.log_probability}, {"perplexity", std::exp(-mean)}, {"tokens", std::move(tokens)}});
 }
 
-Json source_json(const Hosted& model, const std::string& text) {
+Json source_json(const Hosted& model, const TokenisedLine& source) {
   Json tokens = Json::array();
-  for (const RecordToken& token : model.translator().record(text, Hypothesis{}).source) {
+  for (const RecordToken& token : model.translator().record(source, Hypothesis{}).source) {
     tokens.push_back(token_json(token));
   }
-  return {{"text", text}, {"tokens", std::move(tokens)}};
+  return {{"text", source.text}, {"tokens", std::move(tokens)}};
 }
 
 // The whole rows; or, in a compact stream, the mean over all layers and heads, which is enough to follow: the record

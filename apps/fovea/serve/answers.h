@@ -21,7 +21,7 @@ std::string record_json(const Hosted& model, const Job& job, Attention attention
 std::string score_json(const Hosted& model, const Job& job);
 
 // Events of a stream.
-Json source_json(const Hosted& model, const std::string& text);
+Json source_json(const Hosted& model, const TokenisedLine& source);
 Json step_json(int64_t place, const RecordedStep& step, Attention attention);
 
 }  // namespace fovea::app

@@ -51,15 +51,19 @@ std::optional<ApiError> error_of(const Job& job, double timeout) {
 }
 
 int64_t written(const Job& job) {
+  const auto* translate = std::get_if<Job::Translate>(&job.kind);
+  if (translate == nullptr) return 0;
   int64_t tokens = 0;
-  for (const Translation& t : job.translations) tokens += std::ssize(t.candidates.front().hypothesis.log_probs);
+  for (const Translation& t : translate->translations) {
+    tokens += std::ssize(t.candidates.front().hypothesis.log_probs);
+  }
   return tokens;
 }
 
 // For the log.
 void describe(Answer& answer, const Hosted& model, const Job& job) {
   answer.model = model.name();
-  answer.source_tokens = job.tokens;
+  answer.source_tokens = job.size_sum.tokens;
   if (job.is_done() && !job.error && !job.dropped) answer.target_tokens = written(job);
   answer.batch = job.together;
 }
@@ -279,9 +283,9 @@ std::shared_ptr<const Served> Api::find(const std::string& name) const {
 
 Work Api::submit(const Call& call, const std::shared_ptr<const Served>& served, std::shared_ptr<Job> job,
                  std::function<std::string(const Job&)> write) const {
-  job->measure(served->model->translator());
+  job->prepare(served->model->translator().most_source());
   job->client = call.client;
-  job->reservation = clients_->reserve(call.client, job->cost);
+  job->reservation = clients_->reserve(call.client, job->size_sum.cost);
   job->deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(options_.timeout * 1000));
   job->notify = call.notify;
   served->worker->submit(job);
@@ -324,9 +328,9 @@ Work Api::stream(const Call& call, const std::shared_ptr<const Served>& served, 
   work.streams = true;
   work.start = [served, job] {
     const Hosted& model = *served->model;
-    return event("start", dump({{"source", source_json(model, job->sources[0])}, {"model", model.name()}}));
+    return event("start", dump({{"source", source_json(model, *job->sources[0])}, {"model", model.name()}}));
   };
-  const auto recorder = std::make_shared<StepRecorder>(served->model->translator().model());
+  const auto recorder = std::make_shared<StepRecorder>(served->model->translator().models());
   const auto sent = std::make_shared<int64_t>(0);
   work.step = [served, recorder, wanted, sent](const SearchStep& step) {
     std::string events;

@@ -46,16 +46,16 @@ About read_about(const std::string& folder) {
 
 Json language(const std::string& code) { return code.empty() ? Json() : Json(code); }
 
-Json attentions(const ModelConfig& c) {
+Json attentions(const Model& model) {
   Json list = Json::array();
-  const auto add = [&](const char* kind, int64_t layers, const AttentionConfig& a) {
-    list.push_back({{"kind", kind}, {"layers", layers}, {"heads", a.heads}, {"mechanism", a.mechanism()}});
-  };
-  const bool transformer = c.architecture == "transformer";
-  if (c.architecture != "rnn-seq2seq") add("cross", transformer ? c.decoder_layers : 1, c.attention);
-  if (transformer) {
-    add("encoder-self", c.encoder_layers, c.self_attention);
-    add("decoder-self", c.decoder_layers, c.self_attention);
+  for (const AttentionKind kind : {AttentionKind::kCross, AttentionKind::kEncoderSelf, AttentionKind::kDecoderSelf}) {
+    for (const AttentionInfo& a : model.attentions()) {
+      if (a.kind != kind) continue;
+      list.push_back({{"kind", name_of(kind)},
+                      {"layers", a.layers},
+                      {"heads", a.config.heads},
+                      {"mechanism", a.config.mechanism()}});
+    }
   }
   return list;
 }
@@ -81,7 +81,7 @@ Json Hosted::json() const {
           {"source_language", language(about_.source_language)},
           {"target_language", language(about_.target_language)},
           {"layers", c.decoder_layers},
-          {"attentions", attentions(c)},
+          {"attentions", attentions(*model.model)},
           {"examples", about_.examples}};
 }
 
@@ -89,10 +89,6 @@ const std::vector<int32_t>& Hosted::words(const std::string& text) const {
   static const std::vector<int32_t> none;
   const auto found = words_.find(text);
   return found == words_.end() ? none : found->second;
-}
-
-int64_t Hosted::source_tokens(const std::string& text) const {
-  return std::ssize(translator_.model().source->encode(text));
 }
 
 std::vector<std::string> names_of(const std::vector<std::string>& folders) {

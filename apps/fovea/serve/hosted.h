@@ -28,7 +28,6 @@ class Hosted {
 
   // The words that are written like this, in no order; those of two spellings (with and without a space before) both.
   const std::vector<int32_t>& words(const std::string& text) const;
-  int64_t source_tokens(const std::string& text) const;
 
  private:
   std::string name_;

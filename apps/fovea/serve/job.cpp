@@ -45,35 +45,56 @@ void Job::finish(size_t sentences) {
   if (notify) notify();
 }
 
-// A translation is rarely twice as long as its source. A search that runs away goes on for longer, until the deadline.
-void Job::measure(const Translator& translator) {
-  const LoadedModel& model = translator.model();
-  for (size_t i = 0; i < sources.size(); ++i) {
-    const int64_t read = std::min(std::ssize(model.source->encode(sources[i])), translator.most_source()) + 1;
-    int64_t written = 0;
-    if (targets.empty()) {
-      const int64_t most = longest_target(search, read, static_cast<int64_t>(i));
-      // Samples may be as long as they are allowed to be: at a high temperature the end mark is rare.
-      const int64_t usual = search.sample ? most : std::max(search.min_length, 2 * read + 10);
-      written = beams_of(search) * std::min(most, usual);
-    } else {
-      written = std::ssize(model.target->encode(targets[i])) + 1;
-    }
-    source_tokens.push_back(read + (targets.empty() ? 0 : written));
-    costs.push_back(written);
-    tokens += source_tokens.back();
-    cost += written;
-  }
+std::string Job::Translate::group() const {
+  std::string group = fmt::format("translate {} {}", search.capture_weights, search.alternatives);
+  SearchOptions copy = search;
+  const Fields fields = fields_of(copy);
+  for (const Field& field : fields.list()) group += " " + field.text();
+  return group;
 }
 
-void Job::set_group() {
-  if (!targets.empty()) {
-    group = fmt::format("score {} {}", score.capture_weights, score.alternatives);
-    return;
-  }
-  group = fmt::format("translate {} {}", search.capture_weights, search.alternatives);
-  const Fields fields = fields_of(search);
-  for (const Field& field : fields.list()) group += " " + field.text();
+int64_t Job::Translate::beams() const { return beams_of(search); }
+
+// A translation is rarely twice as long as its source. A search that runs away goes on for longer, until the deadline.
+Job::Size Job::Translate::size_of(size_t sentence, int64_t source_tokens) const {
+  const int64_t most = longest_target(search, source_tokens, static_cast<int64_t>(sentence));
+  // Samples may be as long as they are allowed to be: at a high temperature the end mark is rare.
+  const int64_t usual = search.sample ? most : std::max(search.min_length, 2 * source_tokens + 10);
+  return {.tokens = source_tokens, .cost = beams() * std::min(most, usual)};
+}
+
+int64_t Job::Translate::written(size_t sentence) const {
+  int64_t tokens = 0;
+  for (const auto& c : translations[sentence].candidates) tokens += std::ssize(c.hypothesis.log_probs);
+  return tokens;
+}
+
+void Job::Translate::resize_results(size_t sentences) {
+  translations.resize(sentences);
+  if (wants_tree) trees.resize(sentences);
+}
+
+std::string Job::Score::group() const {
+  return fmt::format("score {} {}", options.capture_weights, options.alternatives);
+}
+
+Job::Size Job::Score::size_of(size_t sentence, int64_t source_tokens) const {
+  const int64_t target = std::ssize(targets[sentence]->ids) + 1;
+  return {.tokens = source_tokens + target, .cost = target};
+}
+
+void Job::prepare(int64_t max_source) {
+  std::visit(
+      [&](auto& of_kind) {
+        group = of_kind.group();
+        of_kind.resize_results(sources.size());
+        for (size_t i = 0; i < sources.size(); ++i) {
+          sizes.push_back(of_kind.size_of(i, std::min(std::ssize(sources[i]->ids), max_source) + 1));
+          size_sum.tokens += sizes.back().tokens;
+          size_sum.cost += sizes.back().cost;
+        }
+      },
+      kind);
 }
 
 }  // namespace fovea::app

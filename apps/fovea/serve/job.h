@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "decode/translator.h"
@@ -21,33 +22,71 @@ using Clock = std::chrono::steady_clock;
 
 class Job {
  public:
+  // What one sentence of a job costs.
+  struct Size {
+    int64_t tokens = 0;  // that are read, the end mark counted
+    int64_t cost = 0;    // target tokens that may be computed, times the beam
+  };
+
+  // The kinds of jobs, each with its inputs beside the sources and its results. The results are vectors with an
+  // element for each source: the worker of a piece writes its own sentences, and the client's side reads them once the
+  // job is done.
+  struct Translate {
+    SearchOptions search;  // its prefixes are this job's own
+    bool wants_steps = false, wants_tree = false;
+    std::vector<Translation> translations;
+    std::vector<SearchTree> trees;
+
+    std::string group() const;
+    int64_t beams() const;
+    Size size_of(size_t sentence, int64_t source_tokens) const;
+    int64_t written(size_t sentence) const;  // target tokens of all its hypotheses
+    void resize_results(size_t sentences);
+  };
+  struct Score {
+    std::vector<SharedLine> targets;
+    ScoreOptions options;
+    std::vector<Hypothesis> scores;
+
+    std::string group() const;
+    static int64_t beams() { return 1; }
+    Size size_of(size_t sentence, int64_t source_tokens) const;
+    static int64_t written(size_t /*sentence*/) { return 0; }
+    void resize_results(size_t sentences) { scores.resize(sentences); }
+  };
+  using Kind = std::variant<Translate, Score>;
+
   // The request. None of it changes once the job is queued.
-  std::vector<std::string> sources;
-  std::vector<std::string> targets;  // to score; none to translate
-  SearchOptions search;              // its begins are this job's own
-  ScoreOptions score;
-  bool alone = false;  // it is decoded whole and by itself: its options cannot be shared with other jobs
-  std::string group;   // jobs of one group may be decoded in one batch; set by set_group
-  bool wants_steps = false, wants_tree = false;
-  std::vector<int64_t> source_tokens;  // of each source, the end mark counted
-  std::vector<int64_t> costs;          // of each source: target tokens that may be computed, times the beam
-  int64_t tokens = 0, cost = 0;        // the sums
+  std::vector<SharedLine> sources;
+  Kind kind;
+  bool alone = false;       // it is decoded whole and by itself: its options cannot be shared with other jobs
+  std::string group;        // jobs of one group are of one kind and may be decoded in one batch; set by prepare
+  std::vector<Size> sizes;  // of each source
+  Size size_sum;
   Clock::time_point queued, deadline;
   std::function<void()> notify;       // called when there is a new step and when the job is done, on a worker's thread
   std::string client;                 // who asked: clients take turns
   std::shared_ptr<void> reservation;  // the client's budget that the job occupies until it is done
 
-  // The result. A piece's worker writes its own sentences; the client's side reads once the job is done.
-  std::vector<Translation> translations;
-  std::vector<Hypothesis> scores;
-  std::vector<SearchTree> trees;
+  // How it ended.
   std::exception_ptr error;
   std::atomic<int64_t> together = 0;  // the largest number of sentences in one batch with this job
   std::atomic<bool> dropped = false;  // it was cancelled or ran out of time: the result is incomplete
 
-  void set_group();                            // from the request
-  void measure(const Translator& translator);  // sets tokens and costs, from the request
+  Job(std::vector<SharedLine> with_sources, Kind of_kind)
+      : sources(std::move(with_sources)), kind(std::move(of_kind)) {}
+  void prepare(int64_t max_source);  // sets the group and the sizes, and makes room for the results
   size_t size() const { return sources.size(); }
+  int64_t beams() const {
+    return std::visit([](const auto& k) { return k.beams(); }, kind);
+  }
+  int64_t written(size_t sentence) const {
+    return std::visit([&](const auto& k) { return k.written(sentence); }, kind);
+  }
+  const Translate& translate() const { return std::get<Translate>(kind); }
+  Translate& translate() { return std::get<Translate>(kind); }
+  const Score& score() const { return std::get<Score>(kind); }
+  Score& score() { return std::get<Score>(kind); }
 
   // The client's side.
   bool is_done() const;

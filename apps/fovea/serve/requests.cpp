@@ -112,24 +112,18 @@ std::vector<float> read_weights(const Json& list) {
   return weights;
 }
 
-WeightEdit read_edit(const Json& json, const ModelConfig& config) {
-  using Kind = AttentionTrace::Kind;
+WeightEdit read_edit(const Json& json, const Model& model) {
   Members members(json);
   const std::string kind = members.text("kind", "cross");
-  const bool transformer = config.architecture == "transformer";
-  WeightEdit edit;
-  int64_t layers = transformer ? config.decoder_layers : 1, heads = config.attention.heads;
-  if (kind == "cross" && config.architecture != "rnn-seq2seq") {
-    edit.kind = Kind::kCross;
-  } else if ((kind == "encoder-self" || kind == "decoder-self") && transformer) {
-    edit.kind = kind == "encoder-self" ? Kind::kEncoderSelf : Kind::kDecoderSelf;
-    layers = kind == "encoder-self" ? config.encoder_layers : config.decoder_layers;
-    heads = config.self_attention.heads;
-  } else {
+  const std::vector<AttentionInfo> attentions = model.attentions();
+  const auto found = std::find_if(attentions.begin(), attentions.end(),
+                                  [&](const AttentionInfo& attention) { return name_of(attention.kind) == kind; });
+  if (found == attentions.end()) {
     throw bad_request(fmt::format("edits: the model has no attention of kind \"{}\".", brief(kind)));
   }
-  edit.layer = read_place(members, "layer", layers);
-  edit.edit.head = read_place(members, "head", heads);
+  WeightEdit edit{.kind = found->kind};
+  edit.layer = read_place(members, "layer", found->layers);
+  edit.edit.head = read_place(members, "head", found->config.heads);
   if (members.find("row") != nullptr) edit.edit.row = members.count("row", 0, Limits::kMostLength);
   edit.edit.off = members.flag("off");
   if (const Json* weights = members.find("weights")) edit.edit.weights = read_weights(*weights);
@@ -140,13 +134,13 @@ WeightEdit read_edit(const Json& json, const ModelConfig& config) {
   return edit;
 }
 
-std::vector<WeightEdit> read_edits(Members& members, const ModelConfig& config) {
+std::vector<WeightEdit> read_edits(Members& members, const Model& model) {
   std::vector<WeightEdit> edits;
   const Json* list = members.find("edits");
   if (list == nullptr) return edits;
   if (!list->is_array()) throw expected("edits", "a list", *list);
   if (list->size() > 1000) throw too_large("edits: expected at most 1,000.");
-  for (const Json& json : *list) edits.push_back(read_edit(json, config));
+  for (const Json& json : *list) edits.push_back(read_edit(json, model));
   return edits;
 }
 
@@ -255,12 +249,14 @@ void Members::finish() const {
   }
 }
 
-std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const SearchOptions& search, const Limits& limits) {
+std::shared_ptr<Job> plain_job(const Hosted& model, std::vector<std::string> texts, const SearchOptions& search,
+                               const Limits& limits, Offsets offsets) {
   check_texts(texts, limits);
-  auto job = std::make_shared<Job>();
-  job->sources = std::move(texts);
-  job->search = search;
-  return job;
+  std::vector<SharedLine> sources;  // one by one: connections have no threads to spare
+  for (std::string& text : texts) {
+    sources.push_back(tokenise(std::move(text), *model.translator().model().source, offsets));
+  }
+  return std::make_shared<Job>(std::move(sources), Job::Translate{.search = search});
 }
 
 std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const SearchOptions& defaults,
@@ -273,17 +269,19 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   const bool tree = members.flag("tree");
   search.capture_weights = attention;
   search.alternatives = members.count("alternatives", attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
-  search.edits = read_edits(members, model.translator().model().config.model);
+  search.edits = read_edits(members, *model.translator().model().model);
   const ForcedBegin begin = read_begin(members, model);
-  const auto job = plain_job(members.texts("text", &wanted.is_list), search, limits);
+  const auto job = plain_job(model, members.texts("text", &wanted.is_list), search, limits,
+                             attention || wanted.stream ? Offsets::kTokens : Offsets::kNone);
+  Job::Translate& request = job->translate();
   if (attention) check_encoder_weights(*job, model, wanted.attention);
   if (!begin.empty()) {
-    const int64_t longest = std::min(job->search.max_length, Limits::kMostLength);
+    const int64_t longest = std::min(search.max_length, Limits::kMostLength);
     if (std::ssize(begin) >= longest) {
       throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", longest, begin.size()));
     }
-    job->search.begins.assign(job->sources.size(), begin);
-    check_search(job->search);
+    request.search.begins.assign(job->sources.size(), begin);
+    check_search(request.search);
     const int64_t most = model.translator().most_target();
     if (most > 0 && std::ssize(begin) >= most) {
       throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", most, begin.size()));
@@ -293,30 +291,36 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   if (!search.edits.empty() && job->sources.size() != 1) throw bad_request("edits: expected one text.");
   // Random numbers depend on a sentence's place in its batch, and edits are for all of a batch.
   job->alone = search.sample || !search.edits.empty();
-  job->wants_steps = wanted.stream;
-  job->wants_tree = tree;
+  request.wants_steps = wanted.stream;
+  request.wants_tree = tree;
   return job;
 }
 
 std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool capture_weights) {
-  auto job = std::make_shared<Job>();
-  job->sources = {members.text("text")};
-  job->targets = {members.text("target")};
-  if (job->sources[0].empty()) throw bad_request("text: expected a text.");
-  check_texts({job->sources[0], job->targets[0]}, limits);
-  job->score.capture_weights = capture_weights;
-  job->score.alternatives = members.count("alternatives", 5, Limits::kMostAlternatives);
-  job->score.edits = read_edits(members, model.translator().model().config.model);
-  job->alone = !job->score.edits.empty();
   const Translator& translator = model.translator();
-  const int64_t source = model.source_tokens(job->sources[0]), most_source = translator.most_source();
-  if (source == 0) throw bad_request("text: expected a text with words.");
-  if (source > most_source) {
-    throw too_large(fmt::format("text: expected at most {} tokens, got {}.", most_source, source));
+  const std::string text = members.text("text"), target = members.text("target");
+  if (text.empty()) throw bad_request("text: expected a text.");
+  check_texts({text, target}, limits);
+  Job::Score request;
+  request.options.capture_weights = capture_weights;
+  request.options.alternatives = members.count("alternatives", 5, Limits::kMostAlternatives);
+  request.options.edits = read_edits(members, *translator.model().model);
+  const bool alone = !request.options.edits.empty();
+
+  const SharedLine source = tokenise(text, *translator.model().source, Offsets::kTokens);
+  const int64_t source_tokens = std::ssize(source->ids), most_source = translator.most_source();
+  if (source_tokens == 0) throw bad_request("text: expected a text with words.");
+  if (source_tokens > most_source) {
+    throw too_large(fmt::format("text: expected at most {} tokens, got {}.", most_source, source_tokens));
   }
-  const int64_t target = std::ssize(translator.model().target->encode(job->targets[0])) + 1;
+  request.targets = {tokenise(target, *translator.model().target)};
+  const int64_t target_tokens = std::ssize(request.targets[0]->ids) + 1;
   const int64_t most = translator.most_target() > 0 ? translator.most_target() : Limits::kMostLength;
-  if (target > most) throw too_large(fmt::format("target: expected at most {} tokens, got {}.", most - 1, target - 1));
+  if (target_tokens > most) {
+    throw too_large(fmt::format("target: expected at most {} tokens, got {}.", most - 1, target_tokens - 1));
+  }
+  auto job = std::make_shared<Job>(std::vector{source}, std::move(request));
+  job->alone = alone;
   return job;
 }
 

@@ -54,6 +54,7 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
                                    const Limits& limits, Wanted& wanted);
 std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool capture_weights);
 // Of plain texts, with everything else as by default.
-std::shared_ptr<Job> plain_job(std::vector<std::string> texts, const SearchOptions& search, const Limits& limits);
+std::shared_ptr<Job> plain_job(const Hosted& model, std::vector<std::string> texts, const SearchOptions& search,
+                               const Limits& limits, Offsets offsets = Offsets::kNone);
 
 }  // namespace fovea::app

@@ -23,8 +23,7 @@ bool together(const Job& a, const Job& b) { return !a.alone && !b.alone && a.gro
 // stays short, a batch ends soon and other jobs have their turn.
 int64_t load_of(const Job& job, size_t i) {
   constexpr int64_t kUsualBeam = 5, kUsualCost = 16;
-  const int64_t beams = job.targets.empty() ? beams_of(job.search) : 1;
-  return std::max(job.source_tokens[i] * std::max(beams, kUsualBeam) / kUsualBeam, job.costs[i] / kUsualCost);
+  return std::max(job.sizes[i].tokens * std::max(job.beams(), kUsualBeam) / kUsualBeam, job.sizes[i].cost / kUsualCost);
 }
 
 }  // namespace
@@ -38,10 +37,12 @@ class Worker::Watcher : public SearchWatcher {
     }
   }
   bool goes_on(int64_t sentence) override { return at(sentence).job->is_wanted(); }
-  bool wants_steps(int64_t sentence) override { return at(sentence).job->wants_steps; }
+  bool wants_steps(int64_t sentence) override { return at(sentence).job->translate().wants_steps; }
   void step(int64_t sentence, const SearchStep& step) override { at(sentence).job->add_step(step); }
-  bool wants_tree(int64_t sentence) override { return at(sentence).job->wants_tree; }
-  void tree(int64_t sentence, const SearchTree& tree) override { at(sentence).job->trees[at(sentence).source] = tree; }
+  bool wants_tree(int64_t sentence) override { return at(sentence).job->translate().wants_tree; }
+  void tree(int64_t sentence, const SearchTree& tree) override {
+    at(sentence).job->translate().trees[at(sentence).source] = tree;
+  }
 
  private:
   struct Place {
@@ -80,11 +81,7 @@ Worker::Worker(std::string name, const Translator& translator, const WorkerOptio
 }
 
 void Worker::submit(std::shared_ptr<Job> job) {
-  job->set_group();
   job->queued = Clock::now();
-  if (job->targets.empty()) job->translations.resize(job->size());
-  if (!job->targets.empty()) job->scores.resize(job->size());
-  if (job->wants_tree) job->trees.resize(job->size());
   const std::lock_guard lock(mutex_);
   if (stopping_) throw overloaded("The server is stopping.");
   if (waiting() >= options_.max_queue) {
@@ -221,16 +218,12 @@ void Worker::decode(const Batch& batch) {
   for (const Piece& piece : batch) sentences += static_cast<int64_t>(piece.size());
   for (const Piece& piece : batch) piece.job->together = std::max<int64_t>(piece.job->together, sentences);
   const int threads = cores_.take(queued() > 0);
-  const bool small =
-      translator_.model().parameters->count() * sentences * batch.front().job->search.beam < kWorthSharing;
+  const Job& first = *batch.front().job;
+  const bool small = translator_.model().parameters->count() * sentences * first.beams() < kWorthSharing;
   set_thread_count(small ? 1 : threads);
   const auto begin = Clock::now();
   try {
-    if (batch.front().job->targets.empty()) {
-      translate(batch);
-    } else {
-      score(batch);
-    }
+    std::visit([&](const auto& request) { decode(batch, request); }, first.kind);
   } catch (...) {
     for (const Piece& piece : batch) piece.job->fail(std::current_exception());
   }
@@ -240,9 +233,8 @@ void Worker::decode(const Batch& batch) {
     Job& job = *piece.job;
     int64_t read = 0, written = 0;
     for (size_t i = piece.begin; i < piece.end; ++i) {
-      read += job.source_tokens[i];
-      if (!job.targets.empty()) continue;
-      for (const auto& c : job.translations[i].candidates) written += std::ssize(c.hypothesis.log_probs);
+      read += job.sizes[i].tokens;
+      written += job.written(i);
     }
     metrics_.add_tokens(name_, read, written);
     if (!job.is_wanted() && !job.dropped.exchange(true)) metrics_.add_cancelled(name_);
@@ -250,13 +242,13 @@ void Worker::decode(const Batch& batch) {
   }
 }
 
-void Worker::translate(const Batch& batch) {
-  std::vector<std::string> lines;
-  SearchOptions search = batch.front().job->search;
+void Worker::decode(const Batch& batch, const Job::Translate& request) {
+  std::vector<SharedLine> lines;
+  SearchOptions search = request.search;
   search.begins.clear();
   bool forced = false;
   for (const auto& [job, begin, end] : batch) {
-    const std::vector<ForcedBegin>& begins = job->search.begins;
+    const std::vector<ForcedBegin>& begins = job->translate().search.begins;
     for (size_t i = begin; i < end; ++i) {
       lines.push_back(job->sources[i]);
       search.begins.push_back(begins.empty() ? ForcedBegin() : begins[i]);
@@ -269,22 +261,22 @@ void Worker::translate(const Batch& batch) {
   std::vector<Translation> translations = translator_.translate(lines, search);
   auto next = translations.begin();
   for (const Piece& piece : batch) {
-    for (size_t i = piece.begin; i < piece.end; ++i) piece.job->translations[i] = std::move(*next++);
+    for (size_t i = piece.begin; i < piece.end; ++i) piece.job->translate().translations[i] = std::move(*next++);
   }
 }
 
-void Worker::score(const Batch& batch) {
-  std::vector<std::string> sources, targets;
+void Worker::decode(const Batch& batch, const Job::Score& request) {
+  std::vector<SharedLine> sources, targets;
   for (const auto& [job, begin, end] : batch) {
     for (size_t i = begin; i < end; ++i) {
       sources.push_back(job->sources[i]);
-      targets.push_back(job->targets[i]);
+      targets.push_back(job->score().targets[i]);
     }
   }
-  std::vector<Hypothesis> scores = translator_.score(sources, targets, batch.front().job->score);
+  std::vector<Hypothesis> scores = translator_.score(sources, targets, request.options);
   auto next = scores.begin();
   for (const Piece& piece : batch) {
-    for (size_t i = piece.begin; i < piece.end; ++i) piece.job->scores[i] = std::move(*next++);
+    for (size_t i = piece.begin; i < piece.end; ++i) piece.job->score().scores[i] = std::move(*next++);
   }
 }
 

@@ -68,8 +68,9 @@ class Worker {
   Batch take(std::unique_lock<std::mutex>& lock);
   void gather(Batch& batch, int64_t& load, int64_t most);
   void decode(const Batch& batch);
-  void translate(const Batch& batch);
-  void score(const Batch& batch);
+  // One for each kind of job; the request is that of the batch's first job, which all of them share.
+  void decode(const Batch& batch, const Job::Translate& request);
+  void decode(const Batch& batch, const Job::Score& request);
 
   std::string name_;
   const Translator& translator_;
