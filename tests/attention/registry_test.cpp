@@ -33,9 +33,14 @@ TEST(Registry, DescribesEveryMechanism) {
 }
 
 TEST(Registry, FindsScoresByName) {
-  for (const ScoreEntry& entry : scores()) EXPECT_EQ(&find_score(entry.name), &entry);
-  EXPECT_ERROR(find_score("dott"),
-               "score: expected one of dot, scaled-dot, general, additive, concat, cosine, location, got dott");
+  for (const ScoreEntry& entry : scores()) EXPECT_EQ(find_entry(scores(), entry.name), &entry);
+  EXPECT_EQ(find_entry(scores(), "dott"), nullptr);
+  AttentionConfig config;
+  config.score = "dott";
+  Parameters parameters(Device::reference());
+  EXPECT_ERROR(
+      Attention(parameters, "a", config, 4, 4),
+      "attention.score: expected one of dot, scaled-dot, general, additive, concat, cosine, location, got dott");
 }
 
 TEST(Registry, NamesAMechanismForPeople) {

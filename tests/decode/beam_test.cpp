@@ -169,7 +169,7 @@ TEST_F(RulesTest, TellsHowFarItIs) {
   const auto found = search(models, some_sources(11), batches_of(4), {.max_length = 4}, Device::cpu(),
                             [&](int64_t finished) { told.push_back(finished); });
   EXPECT_EQ(told, (std::vector<int64_t>{4, 8, 11}));
-  EXPECT_TRUE(search(models, {}, batches_of(4), {}, Device::cpu()).empty());
+  EXPECT_TRUE(search(models, ParallelCorpus(), batches_of(4), {}, Device::cpu()).empty());
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ std::vector<Hypothesis> score_with(const SmallModel& model, const ParallelCorpus
 
 std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus& sources, int64_t row,
                                    const std::vector<int32_t>& prefix) {
-  const Batch batch = make_batch({sources.source, {}, {}}, std::span(&row, 1), batches_of(1), Device::cpu());
+  const Batch batch = make_batch(CorpusView(sources).source_only(), std::span(&row, 1), batches_of(1), Device::cpu());
   std::vector<int32_t> before = {kBegin};
   before.insert(before.end(), prefix.begin(), prefix.end());
   const int64_t steps = std::ssize(before);
