@@ -133,12 +133,16 @@ class Training {
     const PrecisionScope scope(precision_);
     tape_.reset();
     const Recording recording(tape_);
-    optimiser_->prepare(1e-3f);
     parameters_.values().buffer()->refresh_derived();
-    graphs_.run({}, tape_.generation(), [&] {
+    graphs_.run(kAccumulate, tape_.generation(), [&] {
       forward_backward();
-      optimiser_->apply();
       return std::monostate();
+    });
+    optimiser_->step(1e-3f, [&](const Optimiser::Update& update) {
+      graphs_.run(kUpdate, tape_.generation(), [&] {
+        update();
+        return std::monostate();
+      });
     });
   }
   void forget_graphs() { graphs_ = Graphs(kCard); }
@@ -148,7 +152,8 @@ class Training {
   int64_t tokens() const { return work_.batch * work_.length; }
 
  private:
-  using Graphs = StepGraphs<int, std::monostate>;
+  enum Graph { kAccumulate, kUpdate };
+  using Graphs = StepGraphs<Graph, std::monostate>;
 
   const Work& work_;
   Precision precision_;

@@ -6,8 +6,8 @@
 
 #include "base/fields.h"
 #include "fovea/commands.h"
+#include "recipe/recipe.h"
 #include "store/shipped.h"
-#include "train/recipe.h"
 
 namespace fovea::app {
 

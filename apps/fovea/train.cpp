@@ -53,8 +53,8 @@ class Narrator final : public TrainingListener {
     const std::string score = r.score ? fmt::format("  {} {:.2f}", metric_, *r.score) : "";
     console_.line(fmt::format("step {}  validation: loss {:.4f}  perplexity {:.2f}{}{}", thousands(r.step), r.loss,
                               std::exp(r.loss), score, r.improved ? "  (best so far)" : ""));
-    if (!r.example_source.empty()) {
-      console_.line(fmt::format("    {}\n    -> {}", r.example_source, r.example_target));
+    if (!r.example_input.empty()) {
+      console_.line(fmt::format("    {}\n    -> {}", r.example_input, r.example_output));
     }
   }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "store/json_fields.h"
 
 namespace fovea {
@@ -27,6 +28,7 @@ std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std
 
 void FolderConfig::describe(Fields& f) {
   f.add("format", format, "Version of this file format.").at_least(1).at_most(kFormat);
+  f.add("task", task, "What the model does: sequence (text to text).");
   f.add("source_words", source_words, "Size of the source vocabulary.").at_least(4);
   f.add("target_words", target_words, "Size of the target vocabulary.").at_least(4);
   f.add("end_source", end_source, "Whether an end-of-sentence token is appended to the source.");
@@ -46,22 +48,32 @@ BatchOptions LoadedModel::batches() const {
   return options;
 }
 
-LoadedModel load_model(const std::string& folder, Device device) {
+std::string task_of_model(const std::string& folder) {
   check(std::filesystem::is_directory(folder), "{}: expected a model folder, got {}", folder,
         std::filesystem::exists(folder) ? "a file" : "no such folder");
   check(std::filesystem::exists(config_path(folder)), "{}: expected a model folder, got a folder without config.json",
         folder);
+  const Json config = parse_json(read_file(config_path(folder)), config_path(folder));
+  if (!config.is_object() || !config.contains("task")) return FolderConfig().task;
+  check(config["task"].is_string(), "{}: task: expected a string, got {}", config_path(folder),
+        brief_value(config["task"]));
+  return config["task"];
+}
+
+LoadedModel load_model(const std::string& folder, Device device) {
   LoadedModel loaded;
+  const std::string task = task_of_model(folder);
+  check(task == loaded.config.task, "{}: expected a model of the task {}, got one of the task {}", folder,
+        loaded.config.task, task);
   Fields fields = fields_of(loaded.config);
   fields_from_json(fields, read_file(config_path(folder)), config_path(folder));
   loaded.source = load_side(folder, "source", loaded.config.source_words);
   loaded.target = load_side(folder, "target", loaded.config.target_words);
-  const SafetensorsFile weights(weights_path(folder));
   const auto parameters = std::make_shared<Parameters>(device);
   loaded.model = make_model(*parameters, loaded.config.model,
                             {.source = loaded.config.source_words, .target = loaded.config.target_words});
   parameters->allocate_unset();
-  read_tensors(weights, *parameters, parameters->values());
+  load_weights(folder, *parameters);
   loaded.parameters = parameters;
   return loaded;
 }
@@ -83,6 +95,10 @@ void save_model_description(const std::string& folder, const FolderConfig& confi
 
 void save_weights(const std::string& folder, const Parameters& parameters, const Tensor& values) {
   write_safetensors(weights_path(folder), named_tensors(parameters, values), {{"format", "fovea"}});
+}
+
+void load_weights(const std::string& folder, const Parameters& parameters) {
+  read_tensors(SafetensorsFile(weights_path(folder)), parameters, parameters.values());
 }
 
 void save_packed(const std::string& folder, const LoadedModel& model) {

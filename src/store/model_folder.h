@@ -15,6 +15,7 @@ namespace fovea {
 // What config.json says.
 struct FolderConfig {
   int64_t format = 1;
+  std::string task = "sequence";               // see src/tasks; folders of earlier versions do not name it
   int64_t source_words = 0, target_words = 0;  // of the vocabularies
   bool end_source = true, reverse_source = false;
   // Of the cross attention, what aligned words best: one head, or the mean or largest of several. best_layer and
@@ -36,7 +37,9 @@ struct LoadedModel {
   BatchOptions batches() const;  // the default batch sizes, and the conventions of its source
 };
 
-// Error that names the file at fault.
+// The task that a model folder was trained for, from its config.json.
+std::string task_of_model(const std::string& folder);
+// Loads a folder of the task "sequence". Error that names the file at fault.
 LoadedModel load_model(const std::string& folder, Device device);
 
 void save_config(const std::string& folder, const FolderConfig& config);
@@ -45,6 +48,7 @@ void save_model_description(const std::string& folder, const FolderConfig& confi
                             const Vocabulary& target);
 // folder/model.safetensors. `values` are laid out like parameters.values(): themselves, or an average.
 void save_weights(const std::string& folder, const Parameters& parameters, const Tensor& values);
+void load_weights(const std::string& folder, const Parameters& parameters);
 // A model in a quarter of its space, as models are shipped: matrices in 8 bits.
 void save_packed(const std::string& folder, const LoadedModel& model);
 

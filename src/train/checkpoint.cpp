@@ -1,8 +1,9 @@
-// checkpoint.safetensors: the weights and moving averages as tensors, everything else as metadata. A run
-// that is resumed from it makes the same steps as one that was never stopped.
+// checkpoint.safetensors: weights and moving averages as tensors, everything else as metadata, the state of the task
+// included. A run that is resumed from it makes the same steps as one that was never stopped.
 #include <charconv>
 
 #include "base/error.h"
+#include "store/model_folder.h"
 #include "train/trainer.h"
 
 namespace fovea {
@@ -31,8 +32,8 @@ class Metadata {
 }  // namespace
 
 void Trainer::save_checkpoint() {
-  if (!device_.on_host()) take_loss();  // what is not finite is not kept
-  progress_.minutes = minutes();
+  if (!device_.on_host()) read_loss(loss_sum_);  // weights after a loss that is not finite are not saved
+  state_.minutes = minutes();
   began_ = saved_ = Clock::now();
   std::vector<NamedTensor> tensors = named_tensors(parameters_, parameters_.values(), "weights.");
   const auto add = [&](const Tensor& all, const std::string& prefix) {
@@ -42,23 +43,20 @@ void Trainer::save_checkpoint() {
   add(optimiser_->first_moment(), "first.");
   add(optimiser_->second_moment(), "second.");
   add(average_, "average.");
-  const Batcher::State text = text_.state();
   const auto number = [](auto x) { return fmt::format("{}", x); };  // the shortest text that reads back the same
-  write_safetensors(checkpoint_path(recipe_.folder), tensors,
-                    {{"format", "fovea checkpoint 1"},
-                     {"step", number(progress_.step)},
-                     {"optimiser_steps", number(optimiser_->steps())},
-                     {"tape_step", number(tape_.step())},
-                     {"epoch", number(text.epoch)},
-                     {"next_batch", number(text.next)},
-                     {"minutes", number(progress_.minutes)},
-                     {"best", number(progress_.best)},
-                     {"best_loss", number(progress_.best_loss)},
-                     {"validations", number(progress_.validations)},
-                     {"waited", number(progress_.waited)},
-                     {"schedule_scale", number(schedule_.state().scale)},
-                     {"schedule_waited", number(schedule_.state().waited)},
-                     {"baseline", number(objective_.baseline())}});
+  std::map<std::string, std::string> metadata = {{"format", "fovea checkpoint 1"},
+                                                 {"step", number(state_.step)},
+                                                 {"optimiser_steps", number(optimiser_->steps())},
+                                                 {"tape_step", number(tape_.step())},
+                                                 {"minutes", number(state_.minutes)},
+                                                 {"best", number(state_.best)},
+                                                 {"best_loss", number(state_.best_loss)},
+                                                 {"validations", number(state_.validations)},
+                                                 {"waited", number(state_.validations_since_best)},
+                                                 {"schedule_scale", number(schedule_.state().scale)},
+                                                 {"schedule_waited", number(schedule_.state().validations_since_best)}};
+  for (const auto& [key, value] : task_->state()) metadata.emplace(key, number(value));
+  write_safetensors(checkpoint_path(recipe_.folder), tensors, metadata);
 }
 
 void Trainer::load_checkpoint() {
@@ -73,18 +71,20 @@ void Trainer::load_checkpoint() {
   load(optimiser_->first_moment(), "first.");
   load(optimiser_->second_moment(), "second.");
   load(average_, "average.");
-  const Metadata state(file.path(), file.metadata());
-  progress_ = {.step = state.get<int64_t>("step"),
-               .minutes = state.get<double>("minutes"),
-               .best = state.get<double>("best"),
-               .best_loss = state.get<double>("best_loss"),
-               .validations = state.get<int64_t>("validations"),
-               .waited = state.get<int64_t>("waited")};
-  optimiser_->set_steps(state.get<int64_t>("optimiser_steps"));
-  tape_.set_step(state.get<int64_t>("tape_step"));
-  text_.set_state({.epoch = state.get<int64_t>("epoch"), .next = state.get<int64_t>("next_batch")});
-  schedule_.set_state({.scale = state.get<double>("schedule_scale"), .waited = state.get<int64_t>("schedule_waited")});
-  objective_.set_baseline(state.get<double>("baseline"));
+  const Metadata metadata(file.path(), file.metadata());
+  state_ = {.step = metadata.get<int64_t>("step"),
+            .minutes = metadata.get<double>("minutes"),
+            .best = metadata.get<double>("best"),
+            .best_loss = metadata.get<double>("best_loss"),
+            .validations = metadata.get<int64_t>("validations"),
+            .validations_since_best = metadata.get<int64_t>("waited")};
+  optimiser_->set_steps(metadata.get<int64_t>("optimiser_steps"));
+  tape_.set_step(metadata.get<int64_t>("tape_step"));
+  schedule_.set_state({.scale = metadata.get<double>("schedule_scale"),
+                       .validations_since_best = metadata.get<int64_t>("schedule_waited")});
+  std::map<std::string, double> task = task_->state();
+  for (auto& [key, value] : task) value = metadata.get<double>(key);
+  task_->set_state(task);
 }
 
 }  // namespace fovea

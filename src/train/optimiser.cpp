@@ -19,23 +19,23 @@ Optimiser::Optimiser(Parameters& parameters, const OptimiserOptions& options)
 }
 
 void Optimiser::step(float learning_rate) {
-  prepare(learning_rate);
-  apply();
+  step(learning_rate, [](const Update& update) { update(); });
 }
 
-void Optimiser::prepare(float learning_rate) {
-  ++steps_;
-  const auto correction = [&](float beta) { return 1.0 - std::pow(static_cast<double>(beta), steps_); };
+void Optimiser::step(float learning_rate, const std::function<void(const Update&)>& run) {
+  const auto correction = [&](float beta) { return 1.0 - std::pow(static_cast<double>(beta), steps_ + 1); };
   const double rate[3] = {learning_rate, correction(options_.beta1), correction(options_.beta2)};
   const float narrow[3] = {learning_rate, static_cast<float>(rate[1]), static_cast<float>(rate[2])};
   const bool wide = rate_.dtype() == DType::kF64;
   copy_memory(rate_.device(), rate_.raw(), Device::cpu(),
               reinterpret_cast<const std::byte*>(wide ? static_cast<const void*>(rate) : narrow), rate_.bytes());
+  run([this] { update(); });
+  ++steps_;
 }
 
-void Optimiser::apply() {
+void Optimiser::update() {
   const Device d = rate_.device();
-  parameters_.values().contents_changed();  // said first: the kernels may bring copies of them up to date
+  parameters_.values().contents_changed();  // before the kernels, which may update derived copies as well
   zero_memory(d, squared_norm_.raw(), squared_norm_.bytes());
   kernels(d).squared_norm(stream(d), {.x = parameters_.grads(), .out = squared_norm_});
   update(0, parameters_.decaying(), options_.weight_decay);

@@ -7,11 +7,9 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "train/recipe.h"
+#include "recipe/recipe.h"
 
 namespace fovea {
-
-std::vector<std::string> schedule_names() { return {"constant", "inverse-sqrt", "cosine", "plateau"}; }
 
 Schedule::Schedule(const TrainingConfig& config)
     : peak_(config.learning_rate),
@@ -42,9 +40,9 @@ double Schedule::rate(int64_t step, double done) const {
 
 bool Schedule::validated(bool improved) {
   if (kind_ != Kind::kPlateau) return false;
-  state_.waited = improved ? 0 : state_.waited + 1;
-  if (state_.waited < patience_) return false;
-  state_.waited = 0;
+  state_.validations_since_best = improved ? 0 : state_.validations_since_best + 1;
+  if (state_.validations_since_best < patience_) return false;
+  state_.validations_since_best = 0;
   state_.scale *= factor_;
   return true;
 }

@@ -1,46 +1,44 @@
-// A training run: the loop over batches, validation, and everything that is written down. The run's
-// folder is a model folder (the best weights so far) with recipe.toml, metrics.jsonl and
-// checkpoint.safetensors (all that is needed to go on) beside it.
+// A training run: steps, validations, and the files of the run's folder. The folder is a model folder (the best weights
+// so far) that also has recipe.toml, metrics.jsonl and checkpoint.safetensors (everything that resuming needs). What is
+// trained on, and what for, is known to the task alone.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 
-#include "store/model_folder.h"
+#include "recipe/recipe.h"
+#include "recipe/run_folder.h"
+#include "tasks/task.h"
 #include "tensor/step_graphs.h"
-#include "train/objective.h"
+#include "train/metrics_file.h"
 #include "train/optimiser.h"
-#include "train/recipe.h"
-#include "train/run_folder.h"
 #include "train/schedule.h"
-#include "train/training_text.h"
 
 namespace fovea {
 
 struct StepReport {
   int64_t step = 0, epoch = 0;  // the epoch counts from 0
-  double epoch_done = 0;        // the share of it
-  double loss = 0;              // mean of the words since the last report, in nats
+  double epoch_done = 0;        // the fraction of the epoch that is done
+  double loss = 0;              // mean over the target tokens, or other units, since the last line of metrics.jsonl
+  int64_t tokens = 0;           // the number of these units
   double learning_rate = 0, grad_norm = 0, tokens_per_second = 0;
-  double minutes = 0, minutes_left = 0;  // left is an estimate, negative where nobody can know
-  bool logged = false;                   // it is a line of metrics.jsonl, too
+  double minutes = 0, minutes_left = 0;  // minutes_left is an estimate, negative if it is unknown
+  bool logged = false;                   // the report is also a line of metrics.jsonl
 };
 
-struct ValidationReport {
+struct ValidationReport : Validation {
   int64_t step = 0;
-  double loss = 0;              // mean of the words, in nats
-  std::optional<double> score;  // of the recipe's metric, if that is not the loss
   bool improved = false;
   double best = 0;
-  std::string example_source, example_target;  // a translation to look at, if any was decoded
 };
 
-// Told what happens. Called on the training thread, between steps.
+// Is called on the training thread, between steps.
 class TrainingListener {
  public:
   virtual ~TrainingListener() = default;
@@ -54,42 +52,57 @@ enum class Start { kNew, kResume, kOverwrite };
 
 struct TrainingResult {
   int64_t steps = 0;
-  std::optional<double> best;  // by the validation's metric, once there was a validation
+  std::optional<double> best;  // by the task's metric; none before the first validation
   double minutes = 0;
   bool interrupted = false;
-  std::string why;  // it stopped
+  std::string why;  // the reason for which training stopped
 };
 
 class Trainer {
  public:
+  // The recipe's task comes from the registry, or is the one that is given.
   Trainer(const Recipe& recipe, Start start, TrainingListener& listener);
+  Trainer(const Recipe& recipe, const TaskEntry& task, Start start, TrainingListener& listener);
 
-  // Until the recipe says stop, or `interrupt` is set: then the step is finished and a checkpoint saved.
+  // Trains until a stopping criterion of the recipe is met or `interrupt` is set: then the step is finished and a
+  // checkpoint saved.
   TrainingResult run(const std::atomic<bool>& interrupt);
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Progress {
+  struct RunState {
     int64_t step = 0;
     double minutes = 0;
-    double best = 0, best_loss = 0;       // the loss decides between equal scores
-    int64_t validations = 0, waited = 0;  // waited: validations since the best
+    double best = 0, best_loss = 0;  // the loss decides between equal scores
+    int64_t validations = 0, validations_since_best = 0;
+  };
+  struct Counters {  // since the last line of metrics.jsonl
+    double loss = 0;
+    int64_t units = 0, units_with_loss = 0;  // units_with_loss: those whose loss is in `loss`
+    Clock::time_point since = Clock::now();
+  };
+  struct BeforeStep {
+    std::map<std::string, double> task;
+    Counters counters;
+    int64_t tape_step;
   };
 
   void train_step();
-  bool work_on_batch(bool last);  // false: it is to be done again, in smaller pieces
-  void take_smaller_pieces(const OutOfMemory& error);
-  void work_on(const Batch& batch, const Tensor& alignment, bool last);  // what a card repeats from a graph
-  void take_loss();                                                      // from the device; Error when it is not finite
+  void accumulate();  // the gradients of all batches of the step
+  void accumulate_part(int64_t index);
+  void split_further(const OutOfMemory& error);
+  void restore(const BeforeStep& before);
+  // Sums gradients over processes: there is one, so nothing is to be done. This is never captured in a CUDA graph.
+  void reduce() {}
+  void update();  // of the weights, by the gradients
   void update_average();
+  void read_loss(const Tensor& sum);  // moves it from the device to the counters; Error if it is not finite
   void report_step();
   void validate();
-  double validation_loss() const;
-  void decode_valid(ValidationReport& report) const;
   void save_checkpoint();
   void load_checkpoint();
-  std::string reason_to_stop() const;  // empty: none
-  double done() const;                 // the share of the run that is over; 0 where nobody can know
+  std::string reason_to_stop() const;  // empty if there is none
+  double fraction_done() const;        // of the run; 0 if it is unknown
   double minutes() const;
 
   Recipe recipe_;
@@ -97,28 +110,27 @@ class Trainer {
   bool resumes_;
   Device device_;
   Precision precision_;
-  TrainingText text_;
   Parameters parameters_;
-  std::unique_ptr<EncoderDecoder> model_;
+  std::unique_ptr<Task> task_;
   std::unique_ptr<Optimiser> optimiser_;
-  Tensor average_;   // of the weights, laid out like them; empty without ema
-  Tensor loss_sum_;  // [1]: of the words since it was last taken
+  Tensor average_;    // moving average of the weights, laid out like them; empty without ema
+  Tensor step_loss_;  // [1]: the sum over the units of the step that is being accumulated
+  Tensor loss_sum_;   // [1]: on a card, the sum over the units of finished steps since it was last read
   std::unique_ptr<MetricsFile> metrics_;
   Tape tape_;
-  StepGraphs<std::array<int64_t, 4>, std::monostate> graphs_;
+  StepGraphs<std::array<int64_t, 4>, std::monostate> part_graphs_;
+  // The update has a workspace of its own: a captured graph needs its tensors at the same addresses, but the tape's
+  // arena is filled differently by every batch.
+  Arena update_workspace_;
+  StepGraphs<std::monostate, std::monostate> update_graph_;
   Schedule schedule_;
-  Objective objective_;
-  Progress progress_;
-  Clock::time_point began_ = Clock::now(), saved_ = began_, loss_taken_ = began_;
-  int64_t most_tokens_ = 0;    // of a piece of a batch, where memory has proved too small for more
-  bool epoch_ended_ = false;   // by the last step
-  int64_t validated_at_ = -1;  // the step
-  double rate_ = 0;            // of the last step
-  struct {                     // since the last line in the metrics
-    double loss = 0;
-    int64_t tokens = 0, with_loss = 0, steps = 0;  // with_loss: of those tokens the loss is known
-    Clock::time_point from = Clock::now();
-  } counted_;
+  RunState state_;
+  Counters counters_;
+  Clock::time_point began_ = Clock::now(), saved_ = began_, loss_read_ = began_;
+  int64_t max_part_tokens_ = 0;  // 0 until a batch has not fitted into memory
+  bool epoch_ended_ = false;     // during the last step
+  int64_t validated_at_ = -1;    // the step of the last validation
+  double rate_ = 0;              // of the last step
 };
 
 }  // namespace fovea

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "train/recipe.h"
+#include "recipe/recipe.h"
 
 namespace fovea {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "recipe/recipe.h"
 #include "text/generators.h"
-#include "train/recipe.h"
 
 namespace fovea::app {
 

@@ -1,4 +1,4 @@
-#include "train/training_text.h"
+#include "tasks/sequence_data.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,21 +17,21 @@ ParallelLines read_pairs(const std::vector<std::string>& files) {
   return files.size() == 1 ? read_tsv(files[0]) : read_parallel(files[0], files[1]);
 }
 
-// Every n-th pair, so that a corpus that changes on its way is seen throughout.
+// Holds out every n-th pair, so that the held-out pairs are spread over the whole corpus.
 ParallelLines hold_out(ParallelLines& lines, int64_t wanted) {
   const size_t total = lines.source.size();
   const size_t count = std::min(static_cast<size_t>(wanted), total / 10);
   check(count > 0,
         "data: expected at least 10 pairs, so that some can be held out for validation, got {}; or set data.valid",
         total);
-  ParallelLines kept, held;
+  ParallelLines train, held_out;
   for (size_t i = 0; i < total; ++i) {
-    ParallelLines& to = i * count / total != (i + 1) * count / total ? held : kept;
+    ParallelLines& to = i * count / total != (i + 1) * count / total ? held_out : train;
     to.source.push_back(std::move(lines.source[i]));
     to.target.push_back(std::move(lines.target[i]));
   }
-  lines = std::move(kept);
-  return held;
+  lines = std::move(train);
+  return held_out;
 }
 
 template <class Unwanted> void remove_pairs(ParallelLines& lines, const Unwanted& unwanted) {
@@ -51,22 +51,17 @@ const std::string& target_kind(const Recipe& recipe) {
 
 }  // namespace
 
-TrainingText::TrainingText(const Recipe& recipe, const std::string& known)
+SequenceData::SequenceData(const Recipe& recipe, const std::string& vocabulary_folder)
     : filter_(recipe.data.filter), options_(recipe.batch), seed_(static_cast<uint64_t>(recipe.seed)) {
   options_.seed = recipe.seed;
   read(recipe);
-  if (known.empty()) {
-    make_vocabularies(recipe);
+  if (vocabulary_folder.empty()) {
+    train_vocabularies(recipe);
   } else {
-    source_ = load_vocabulary(known, "source");
-    target_ = load_vocabulary(known, "target");
+    source_ = load_vocabulary(vocabulary_folder, "source");
+    target_ = load_vocabulary(vocabulary_folder, "target");
   }
-  cut(0);
-  CorpusOptions unfiltered;
-  unfiltered.max_source = unfiltered.max_target = 0;
-  BuiltCorpus built = build_corpus(valid_lines_, *source_, *target_, unfiltered);
-  messages_.push_back("valid: " + built.report.text());
-  valid_ = std::move(built.corpus);
+  messages_.push_back("train: " + start_epoch(0).text());
   if (!recipe.data.alignment.empty()) {
     check(filter_.sampling == 0,
           "data.alignment: expected data.sampling = 0, because alignments need the same tokens in every epoch");
@@ -74,32 +69,32 @@ TrainingText::TrainingText(const Recipe& recipe, const std::string& known)
           "data.alignment: expected data.valid, because holding out training pairs would shift the lines");
     alignments_.emplace(recipe.data.alignment, lines_, *train_, *source_, *target_);
   }
-  if (filter_.sampling == 0) lines_ = {};  // never cut again
+  if (filter_.sampling == 0) lines_ = {};  // all epochs have the same tokens
 }
 
-void TrainingText::warn_of_long_words(const ParallelLines& lines, const std::vector<std::string>& files,
+void SequenceData::warn_of_long_words(const ParallelLines& lines, const std::vector<std::string>& files,
                                       const Recipe& recipe) {
-  constexpr int64_t kNamed = 5;
+  constexpr int64_t kMaxNamed = 5;
   int64_t found = 0;
-  const auto look = [&](const std::string& line, const std::string& kind, const std::string& file, size_t index) {
-    if (!has_long_word(line, kind) || ++found > kNamed) return;
+  const auto examine = [&](const std::string& line, const std::string& kind, const std::string& file, size_t index) {
+    if (!has_long_word(line, kind) || ++found > kMaxNamed) return;
     messages_.push_back(fmt::format("warning: {}:{}: skipped: a word of {} characters; {} takes at most {}", file,
                                     index + 1, thousands(longest_word(line)), kind, thousands(kMaxWordCharacters)));
   };
   for (size_t i = 0; i < lines.source.size(); ++i) {
-    look(lines.source[i], recipe.source_vocabulary.kind, files.front(), i);
-    look(lines.target[i], target_kind(recipe), files.back(), i);
+    examine(lines.source[i], recipe.source_vocabulary.kind, files.front(), i);
+    examine(lines.target[i], target_kind(recipe), files.back(), i);
   }
-  if (found > kNamed) {
+  if (found > kMaxNamed) {
     messages_.push_back(fmt::format("warning: {}: skipped {} for the same reason", files.front(),
-                                    counted(found - kNamed, "more line")));
+                                    counted(found - kMaxNamed, "more line")));
   }
 }
 
-void TrainingText::read(const Recipe& recipe) {
+void SequenceData::read(const Recipe& recipe) {
   const DataConfig& data = recipe.data;
   if (!data.generator.empty()) {
-    // Other numbers than those learned from, and what is drawn twice by chance is left out.
+    // Validation pairs have a seed of their own; training pairs that equal one of them are removed.
     valid_lines_ = generate(data.generator, data.generated_valid, seed_ + 1'000'003);
     lines_ = generate(data.generator, data.generated, seed_);
     const std::unordered_set<std::string_view> held_out(valid_lines_.source.begin(), valid_lines_.source.end());
@@ -126,14 +121,14 @@ void TrainingText::read(const Recipe& recipe) {
   });
 }
 
-void TrainingText::make_vocabularies(const Recipe& recipe) {
+void SequenceData::train_vocabularies(const Recipe& recipe) {
   const auto train = [&](std::string_view side, const std::vector<std::string>& lines,
                          const VocabularyOptions& options) {
-    TrainedVocabulary made = train_vocabulary(lines, options);
-    if (!made.warning.empty()) messages_.push_back(fmt::format("warning: {}: {}", side, made.warning));
+    TrainedVocabulary trained = train_vocabulary(lines, options);
+    if (!trained.warning.empty()) messages_.push_back(fmt::format("warning: {}: {}", side, trained.warning));
     messages_.push_back(
-        fmt::format("{}: {} {} tokens", side, thousands(made.vocabulary->size()), made.vocabulary->kind()));
-    return std::shared_ptr<const Vocabulary>(std::move(made.vocabulary));
+        fmt::format("{}: {} {} tokens", side, thousands(trained.vocabulary->size()), trained.vocabulary->kind()));
+    return std::shared_ptr<const Vocabulary>(std::move(trained.vocabulary));
   };
   if (recipe.data.shared_vocabulary) {
     std::vector<std::string> both = lines_.source;
@@ -145,52 +140,63 @@ void TrainingText::make_vocabularies(const Recipe& recipe) {
   }
 }
 
-BuiltCorpus TrainingText::cut_lines(int64_t epoch) const {
+void SequenceData::tokenise_valid(int64_t max_source, int64_t max_target) {
+  const CorpusOptions limits{.max_source = max_source, .max_target = max_target};
+  BuiltCorpus built = build_corpus(valid_lines_, *source_, *target_, limits);
+  messages_.push_back("valid: " + built.report.text());
+  valid_ = std::move(built.corpus);
+}
+
+BuiltCorpus SequenceData::tokenise(int64_t epoch) const {
   return build_corpus(lines_, *source_, *target_, filter_, {seed_, static_cast<uint64_t>(epoch)});
 }
 
-void TrainingText::cut(int64_t epoch) {
-  BuiltCorpus built = ahead_.epoch == epoch ? ahead_.corpus.get() : cut_lines(epoch);
-  if (epoch == 0) messages_.push_back("train: " + built.report.text());
+FilterReport SequenceData::start_epoch(int64_t epoch) {
+  BuiltCorpus built = next_epoch_.epoch == epoch ? next_epoch_.corpus.get() : tokenise(epoch);
   train_ = std::make_shared<const ParallelCorpus>(std::move(built.corpus));
   batcher_.emplace(*train_, options_);
   batcher_->set_state({epoch, 0});
   if (filter_.sampling > 0) {
-    ahead_ = {epoch + 1, std::async(std::launch::async, [this, next = epoch + 1] { return cut_lines(next); })};
+    next_epoch_ = {epoch + 1, std::async(std::launch::async, [this, next = epoch + 1] { return tokenise(next); })};
   }
+  return built.report;
 }
 
-void TrainingText::next(int64_t most) {
+void SequenceData::next() {
   const int64_t epoch = batcher_->state().epoch;
-  taken_ = {.corpus = train_, .rows = batcher_->next_rows()};
-  for (const int64_t row : taken_.rows) taken_.tokens += train_->target.length(row) + 1;
-  taken_.padded = padded_tokens(*train_, taken_.rows, options_);
-  divide(most);
-  if (filter_.sampling > 0 && batcher_->state().epoch != epoch) cut(epoch + 1);
+  batch_ = {.corpus = train_, .rows = batcher_->next_rows()};
+  for (const int64_t row : batch_.rows) batch_.target_tokens += train_->target.length(row) + 1;
+  batch_.padded_tokens = padded_tokens(*train_, batch_.rows, options_);
+  if (filter_.sampling > 0 && batcher_->state().epoch != epoch) start_epoch(epoch + 1);
 }
 
-void TrainingText::divide(int64_t most) {
-  taken_.pieces = most > 0 ? std::clamp<int64_t>((taken_.padded + most - 1) / most, 1, pairs()) : 1;
+int64_t SequenceData::split(int64_t max_tokens) {
+  const int64_t wanted = max_tokens > 0 ? (batch_.padded_tokens + max_tokens - 1) / max_tokens : 1;
+  return batch_.parts = std::clamp<int64_t>(wanted, 1, std::ssize(batch_.rows));
 }
 
-Batch TrainingText::piece(int64_t index, Device device) const {
-  const int64_t count = std::ssize(taken_.rows);
-  const auto begin = static_cast<size_t>(index * count / taken_.pieces);
-  const auto end = static_cast<size_t>((index + 1) * count / taken_.pieces);
-  Batch batch = make_batch(*taken_.corpus, std::span(taken_.rows).subspan(begin, end - begin), options_, device);
-  batch.token_share = from_host(std::vector{1.0f / static_cast<float>(taken_.tokens)}, {1}, device);
+int64_t SequenceData::part_tokens() const {
+  return batch_.parts < std::ssize(batch_.rows) ? batch_.padded_tokens / batch_.parts : 0;
+}
+
+Batch SequenceData::part(int64_t index, Device device) const {
+  const int64_t count = std::ssize(batch_.rows);
+  const auto begin = static_cast<size_t>(index * count / batch_.parts);
+  const auto end = static_cast<size_t>((index + 1) * count / batch_.parts);
+  Batch batch = make_batch(*batch_.corpus, std::span(batch_.rows).subspan(begin, end - begin), options_, device);
+  batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch_.target_tokens)}, {1}, device);
   return batch;
 }
 
-void TrainingText::set_state(Batcher::State state) {
-  if (filter_.sampling > 0 && state.epoch != batcher_->state().epoch) cut(state.epoch);
+void SequenceData::set_state(Batcher::State state) {
+  if (filter_.sampling > 0 && state.epoch != batcher_->state().epoch) start_epoch(state.epoch);
   batcher_->set_state(state);
 }
 
-Tensor TrainingText::alignment(const Batch& piece, Device device) const {
+Tensor SequenceData::alignment(const Batch& part, Device device) const {
   if (!alignments_) return {};
-  return alignments_->of(piece.rows, piece.target_in.dim(0), piece.source.dim(0), options_.reverse_source,
-                         *taken_.corpus, device);
+  return alignments_->weights(part.rows, part.target_in.dim(0), part.source.dim(0), options_.reverse_source,
+                              *batch_.corpus, device);
 }
 
 }  // namespace fovea

@@ -1,9 +1,11 @@
-// A recipe: everything that decides a training run, in one TOML file. Each part declares its own keys
-// (see base/fields.h); reading, checking, help and printing walk those declarations.
+// A recipe: all settings of a training run, in one TOML file. Each section declares its own keys (see base/fields.h);
+// reading, checking, help and printing use these declarations.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "decode/search.h"
@@ -13,6 +15,16 @@
 #include "text/vocabulary.h"
 
 namespace fovea {
+
+// The names that `task` may have; src/tasks has an entry for each.
+struct TaskName {
+  std::string_view name, help;
+};
+inline constexpr std::array kTaskNames = {
+    TaskName{"sequence", "Text to text: translation, transliteration and every other mapping of lines to lines."},
+};
+
+std::vector<std::string> schedule_names();  // of the learning rate
 
 struct DataConfig {
   std::vector<std::string> train, valid;  // one TSV, or a file for each side
@@ -64,6 +76,7 @@ struct ValidationConfig {
 
 struct Recipe {
   std::string folder;
+  std::string task{kTaskNames.front().name};
   int64_t seed = 1;
   std::string device = "auto";
   int64_t threads = 0;
@@ -79,11 +92,11 @@ struct Recipe {
 };
 
 // Changes are "key=value". Error that names file, line and key if the recipe is not valid. `warnings` receives a
-// sentence for each setting that was chosen and has no effect; a file that sets every key, as a run's recipe.toml does,
-// has chosen those that differ from their defaults.
+// sentence for each setting that was chosen and has no effect. In a file that sets every key, as a run's recipe.toml
+// does, the chosen settings are those that differ from their defaults.
 Recipe read_recipe(const std::string& path, std::span<const std::string> changes = {},
                    std::vector<std::string>* warnings = nullptr);
-// The recipe in TOML. `with_help` puts what each key means and may be above it.
+// The recipe as TOML, with the help and the type of each key above it if `with_help`.
 std::string recipe_text(const Recipe& recipe, bool with_help);
 
 }  // namespace fovea

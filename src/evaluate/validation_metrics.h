@@ -1,4 +1,4 @@
-// What a model is judged by while it trains.
+// The metrics by which a text-to-text model is validated during training.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace fovea {
 
 std::vector<std::string> validation_metric_names();  // "loss" first
 bool higher_is_better(std::string_view metric);
-// Of decoded text; not for "loss".
+// The score of decoded text by any metric but "loss".
 double validation_score(std::string_view metric, std::span<const Segment> segments, std::string_view tokenizer);
 
 }  // namespace fovea

@@ -1,11 +1,10 @@
-#include "train/run_folder.h"
+#include "recipe/run_folder.h"
 
 #include <filesystem>
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/json.h"
-#include "train/toml_fields.h"
+#include "recipe/toml_fields.h"
 
 namespace fovea {
 
@@ -24,12 +23,12 @@ template <class Change> void change_paths(DataConfig& data, const Change& change
 
 std::string absolute_path(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
 
-// A folder whose name alone does not say where the working directory was.
-bool is_elsewhere(const fs::path& folder) { return folder.is_absolute() || *folder.begin() == ".."; }
+// Whether the path does not tell in which directory the run was started.
+bool is_outside(const fs::path& folder) { return folder.is_absolute() || *folder.begin() == ".."; }
 
-// Where a run was started; empty if that is not known.
-fs::path start_of(const fs::path& run, const fs::path& named) {
-  if (is_elsewhere(named)) return {};
+// The directory in which a run was started; empty if it is not known.
+fs::path start_directory(const fs::path& run, const fs::path& named) {
+  if (is_outside(named)) return {};
   fs::path start = run;
   for (fs::path rest = named; !rest.empty(); rest = rest.parent_path()) {
     if (start.filename() != rest.filename()) return {};
@@ -47,15 +46,6 @@ bool may_change(std::string_view key) {
   return false;
 }
 
-// A line that is torn or not ours has no place in a run that continues.
-bool is_until(const std::string& line, int64_t step) {
-  try {
-    return parse_json(line, "metrics").value("step", int64_t{0}) <= step;
-  } catch (const std::exception&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 std::string checkpoint_path(const std::string& folder) { return folder + "/checkpoint.safetensors"; }
@@ -70,7 +60,7 @@ void remove_run(const std::string& folder) {
 
 void save_recipe(const Recipe& recipe) {
   Recipe saved = recipe;
-  if (is_elsewhere(fs::path(saved.folder).lexically_normal())) change_paths(saved.data, absolute_path);
+  if (is_outside(fs::path(saved.folder).lexically_normal())) change_paths(saved.data, absolute_path);
   write_file_atomically(recipe_path(recipe.folder), recipe_text(saved, false));
 }
 
@@ -83,7 +73,7 @@ std::string run_of_recipe(const std::string& path) {
 void relocate(Recipe& recipe, const std::string& run) {
   fs::path named = fs::path(recipe.folder).lexically_normal();
   if (!named.has_filename()) named = named.parent_path();  // "runs/dates/"
-  const fs::path start = named.empty() ? fs::path() : start_of(fs::canonical(run), named);
+  const fs::path start = named.empty() ? fs::path() : start_directory(fs::canonical(run), named);
   recipe.folder = run;
   if (start.empty() || start == fs::current_path()) return;
   change_paths(recipe.data, [&](const std::string& path) { return (start / path).string(); });
@@ -91,7 +81,9 @@ void relocate(Recipe& recipe, const std::string& run) {
 
 void check_same_run(const Recipe& recipe) {
   Recipe before, now = recipe;
+  before.task = recipe.task;  // so that the name is valid even if only the calling program knows it
   Fields old_fields = fields_of(before);
+  before.task = Recipe().task;  // the default, if an earlier version has written the file
   fields_from_toml(old_fields, recipe_path(recipe.folder));
   relocate(before, recipe.folder);
   change_paths(before.data, absolute_path);
@@ -104,24 +96,6 @@ void check_same_run(const Recipe& recipe) {
     differences += fmt::format("\n  {} was {} and is now {}", is.key(), was.text(), is.text());
   }
   check(differences.empty(), "{}: cannot resume with a different recipe:{}", recipe.folder, differences);
-}
-
-MetricsFile::MetricsFile(const std::string& folder, int64_t step) : path_(metrics_path(folder)) {
-  if (std::filesystem::exists(path_)) {
-    std::ifstream old(path_);
-    std::string kept;
-    for (std::string line; std::getline(old, line);) {
-      if (is_until(line, step)) kept += line + "\n";
-    }
-    write_file_atomically(path_, kept);
-  }
-  file_.open(path_, std::ios::app);
-  check(file_.good(), "{}: cannot open for writing", path_);
-}
-
-void MetricsFile::write(const std::string& json) {
-  file_ << json << '\n' << std::flush;
-  check(file_.good(), "{}: cannot write (is the disk full?)", path_);
 }
 
 }  // namespace fovea

@@ -8,10 +8,10 @@
 
 #include "base/threads.h"
 #include "models/model.h"
+#include "recipe/recipe.h"
 #include "support.h"
+#include "tasks/sequence_loss.h"
 #include "temporary_folder.h"
-#include "train/objective.h"
-#include "train/recipe.h"
 
 namespace fovea {
 namespace {
@@ -35,6 +35,7 @@ const Changes kNone = {"seed=1"};  // changes nothing
 std::vector<Row> rows() {
   std::vector<Row> rows;
   for (const char* key : {"folder",
+                          "task",
                           "seed",
                           "device",
                           "threads",
@@ -190,9 +191,9 @@ Fingerprint train_step(const ModelConfig& config) {
   const Recording recording(tape);
   const std::vector<int64_t> all = {0, 1, 2};
   const Batch batch = make_batch(corpus, all, {}, Device::cpu());
-  Objective objective({}, config.attention);
-  const Objective::Loss loss =
-      objective(model->teacher_force({batch.source, batch.source_lengths}, batch.target_in), batch, {});
+  SequenceLoss sequence_loss({}, config.attention);
+  const TaskLoss loss =
+      sequence_loss(model->teacher_force({batch.source, batch.source_lengths}, batch.target_in), batch, {});
   tape.backward(loss.total);
   Fingerprint made{parameters.count(), to_host<float>(parameters.grads())};
   made.numbers.push_back(to_host<float>(loss.total.value())[0]);

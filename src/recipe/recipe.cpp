@@ -1,18 +1,19 @@
-#include "train/recipe.h"
+#include "recipe/recipe.h"
 
-#include <fmt/ranges.h>
+#include <algorithm>
 
 #include "base/error.h"
 #include "decode/options.h"
 #include "evaluate/tokenize.h"
+#include "evaluate/validation_metrics.h"
 #include "models/model.h"
+#include "recipe/run_folder.h"
+#include "recipe/toml_fields.h"
 #include "text/generators.h"
-#include "train/metrics.h"
-#include "train/run_folder.h"
-#include "train/schedule.h"
-#include "train/toml_fields.h"
 
 namespace fovea {
+
+std::vector<std::string> schedule_names() { return {"constant", "inverse-sqrt", "cosine", "plateau"}; }
 
 void DataConfig::describe(Fields& f) {
   const bool generates = !generator.empty();
@@ -148,6 +149,11 @@ void ValidationConfig::describe(Fields& f) {
 void Recipe::describe(Fields& f) {
   f.add("folder", folder, "Folder of the run: the model, its checkpoint, metrics.jsonl and recipe.toml.")
       .also_called({"output", "output_dir", "out_dir", "save_dir", "model_dir", "model_folder", "dir"});
+  std::vector<std::string> tasks;
+  for (const TaskName& entry : kTaskNames) tasks.emplace_back(entry.name);
+  // A program that uses the library may train a task of its own, whose name only that program knows.
+  if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) tasks.push_back(task);
+  f.add("task", task, "What the model learns to do: sequence (text to text).").choices(std::move(tasks));
   f.add("seed", seed, "Random seed.").at_least(0).also_called({"random_seed"});
   f.add("device", device, "Device: cpu, cuda, cuda:N, or auto (a GPU if there is one).")
       .also_called({"devices", "gpu", "gpus", "cuda", "use_cuda"});
@@ -222,9 +228,10 @@ Recipe read_recipe(const std::string& path, std::span<const std::string> changes
   Recipe recipe;
   Fields fields = fields_of(recipe);
   const std::map<std::string, int64_t> lines = fields_from_toml(fields, path);
-  std::map<std::string, std::string> places;  // of settings that somebody chose
+  std::map<std::string, std::string> places;  // where each chosen setting was set
   if (const std::string run = run_of_recipe(path); !run.empty()) relocate(recipe, run);
-  const bool complete = lines.size() == fields.list().size();
+  // `task` is newer than the other keys: a file that an earlier version wrote does not have it.
+  const bool complete = lines.size() + (lines.contains("task") ? 0 : 1) == fields.list().size();
   for (const auto& [key, line] : lines) {
     if (!complete) places[key] = fmt::format("{}:{}", path, line);
   }

@@ -1,4 +1,4 @@
-#include "train/recipe.h"
+#include "recipe/recipe.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/metrics.h"
+#include "evaluate/validation_metrics.h"
 
 #include "base/error.h"
 #include "evaluate/bleu.h"

@@ -1,4 +1,4 @@
-#include "train/alignments.h"
+#include "tasks/sequence_alignments.h"
 
 #include "base/error.h"
 #include "text/words.h"
@@ -7,8 +7,8 @@ namespace fovea {
 
 namespace {
 
-// The word that each piece lies in.
-std::vector<int64_t> words_of_pieces(const std::string& text, const Vocabulary& vocabulary) {
+// The index of the word that each token is a part of.
+std::vector<int64_t> words_of_tokens(const std::string& text, const Vocabulary& vocabulary) {
   std::vector<size_t> begins;
   for (const Token& token : vocabulary.tokenise(text)) begins.push_back(token.begin);
   return word_indices(text, begins);
@@ -25,8 +25,8 @@ Alignments::Alignments(const std::string& path, const ParallelLines& lines, cons
         lines.source.size(), text.size());
   for (int64_t pair = 0; pair < corpus.size(); ++pair) {
     const auto line = static_cast<size_t>(corpus.lines[static_cast<size_t>(pair)]);
-    const std::vector<int64_t> source_words = words_of_pieces(lines.source[line], source);
-    const std::vector<int64_t> target_words = words_of_pieces(lines.target[line], target);
+    const std::vector<int64_t> source_words = words_of_tokens(lines.source[line], source);
+    const std::vector<int64_t> target_words = words_of_tokens(lines.target[line], target);
     Alignment& links = links_.emplace_back();
     for (const Link& word : parse_pharaoh(text[line], 0, fmt::format("{}:{}", path, line + 1)).possible) {
       for (size_t t = 0; t < target_words.size(); ++t) {
@@ -39,10 +39,10 @@ Alignments::Alignments(const std::string& path, const ParallelLines& lines, cons
   }
 }
 
-Tensor Alignments::of(const std::vector<int64_t>& rows, int64_t target_time, int64_t source_time, bool reversed,
-                      const ParallelCorpus& corpus, Device device) const {
+Tensor Alignments::weights(const std::vector<int64_t>& rows, int64_t target_time, int64_t source_time, bool reversed,
+                           const ParallelCorpus& corpus, Device device) const {
   const auto batch = static_cast<int64_t>(rows.size());
-  std::vector<float> weights(static_cast<size_t>(batch * target_time * source_time), 0.0f);
+  std::vector<float> values(static_cast<size_t>(batch * target_time * source_time), 0.0f);
   for (int64_t b = 0; b < batch; ++b) {
     const int64_t row = rows[static_cast<size_t>(b)], length = corpus.source.length(row);
     std::vector<float> count(static_cast<size_t>(target_time), 0.0f);
@@ -50,11 +50,11 @@ Tensor Alignments::of(const std::vector<int64_t>& rows, int64_t target_time, int
     for (const Link& link : links) count[static_cast<size_t>(link.target)] += 1.0f;
     for (const Link& link : links) {
       const int64_t s = reversed ? length - 1 - link.source : link.source;
-      weights[static_cast<size_t>((b * target_time + link.target) * source_time + s)] +=
+      values[static_cast<size_t>((b * target_time + link.target) * source_time + s)] +=
           1.0f / count[static_cast<size_t>(link.target)];
     }
   }
-  return from_host(weights, {batch, 1, target_time, source_time}, device);
+  return from_host(values, {batch, 1, target_time, source_time}, device);
 }
 
 }  // namespace fovea

@@ -1,4 +1,4 @@
-#include "train/toml_fields.h"
+#include "recipe/toml_fields.h"
 
 #include <toml++/toml.h>
 

@@ -1,29 +1,29 @@
-#include "train/objective.h"
+#include "tasks/sequence_loss.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "ops/ops.h"
-#include "train/recipe.h"
+#include "recipe/recipe.h"
 
 namespace fovea {
 
 namespace {
 
-constexpr float kSmallestWeight = 1e-6f;  // a log must not meet 0
+constexpr float kLogEpsilon = 1e-6f;  // is added to attention weights, whose logarithm is taken
 
-// 1 where a word is, 0 where padding is: [T,B].
-Tensor word_mask(const Batch& batch) {
-  const auto words = to_host<int32_t>(batch.target_out);
-  std::vector<float> mask(words.size());
-  std::transform(words.begin(), words.end(), mask.begin(), [](int32_t word) { return word == kPad ? 0.0f : 1.0f; });
+// 1 for target tokens, 0 for padding: [T,B].
+Tensor token_mask(const Batch& batch) {
+  const auto ids = to_host<int32_t>(batch.target_out);
+  std::vector<float> mask(ids.size());
+  std::transform(ids.begin(), ids.end(), mask.begin(), [](int32_t id) { return id == kPad ? 0.0f : 1.0f; });
   return from_host(mask, batch.target_out.shape(), batch.target_out.device());
 }
 
 }  // namespace
 
-Objective::Objective(const TrainingConfig& config, const AttentionConfig& attention)
+SequenceLoss::SequenceLoss(const TrainingConfig& config, const AttentionConfig& attention)
     : smoothing_(static_cast<float>(config.label_smoothing)),
       coverage_(static_cast<float>(config.coverage_loss)),
       guided_(static_cast<float>(config.guided_alignment)),
@@ -31,32 +31,32 @@ Objective::Objective(const TrainingConfig& config, const AttentionConfig& attent
       decay_(config.baseline_decay),
       baseline_(std::numeric_limits<double>::quiet_NaN()) {}
 
-Objective::Loss Objective::operator()(const TeacherForced& forced, const Batch& batch, const Tensor& alignment) {
-  Loss loss;
-  loss.cross_entropy = sum(cross_entropy(forced.logits, batch.target_out, smoothing_, kPad, true));
-  Var total = loss.cross_entropy;
-  if (forced.selection_log_prob) total = total + choices(forced, batch);
+TaskLoss SequenceLoss::operator()(const TeacherForced& forced, const Batch& batch, const Tensor& alignment) {
+  TaskLoss loss;
+  loss.sum = sum(cross_entropy(forced.logits, batch.target_out, smoothing_, kPad, true));
+  Var total = loss.sum;
+  if (forced.selection_log_prob) total = total + reinforce(forced, batch);
   if (coverage_ > 0 && forced.coverage_loss) {
-    // The first step has nothing behind it that could be covered again.
+    // The first step has no coverage loss, because no step precedes it.
     const int64_t steps = batch.target_out.dim(0), first = steps - forced.coverage_loss.dim(0);
-    total = total + affine(sum(forced.coverage_loss * Var(word_mask(batch).slice(first, steps))), coverage_);
+    total = total + affine(sum(forced.coverage_loss * Var(token_mask(batch).slice(first, steps))), coverage_);
   }
   if (guided_ > 0 && alignment) {
     const AttentionTrace* last = nullptr;
-    for (const AttentionTrace& taken : forced.attentions) {
-      if (taken.kind == AttentionTrace::Kind::kCross && (!last || taken.layer > last->layer)) last = &taken;
+    for (const AttentionTrace& trace : forced.attentions) {
+      if (trace.kind == AttentionTrace::Kind::kCross && (!last || trace.layer > last->layer)) last = &trace;
     }
     check(last != nullptr,
           "training.guided_alignment: expected a model that attends to the source, got one without attention");
     const Var weights = mean(last->weights, 1).reshape(alignment.shape());
-    total = total + affine(sum(Var(alignment) * log(affine(weights, 1.0f, kSmallestWeight))), -guided_);
+    total = total + affine(sum(Var(alignment) * log(affine(weights, 1.0f, kLogEpsilon))), -guided_);
   }
   loss.total = total.reshape({1}) * cast(Var(batch.token_share), total.dtype());
   return loss;
 }
 
-Var Objective::choices(const TeacherForced& forced, const Batch& batch) {
-  // Losses of the words as they came, without smoothing and as constants.
+Var SequenceLoss::reinforce(const TeacherForced& forced, const Batch& batch) {
+  // The losses of the tokens enter without smoothing and as constants.
   const Tensor logits = forced.logits.value();
   const Tensor losses = cross_entropy(Var(logits), batch.target_out, 0.0f, kPad).value();
   const auto host = to_host<float>(losses);
@@ -64,11 +64,11 @@ Var Objective::choices(const TeacherForced& forced, const Batch& batch) {
   for (const float x : host) total += x;
   const double mean_loss = total / static_cast<double>(batch.target_tokens);
   if (std::isnan(baseline_)) baseline_ = mean_loss;
-  const Var mask(word_mask(batch));
+  const Var mask(token_mask(batch));
   const Var advantage = affine(Var(losses), 1.0f, -static_cast<float>(baseline_)) * mask;
   baseline_ = decay_ * baseline_ + (1 - decay_) * mean_loss;
-  const Var reinforce = sum(Var(advantage.value()) * forced.selection_log_prob);
-  return reinforce + affine(sum(mask * forced.entropy), -entropy_bonus_);
+  const Var score = sum(Var(advantage.value()) * forced.selection_log_prob);
+  return score + affine(sum(mask * forced.entropy), -entropy_bonus_);
 }
 
 double cross_entropy_sum(const Var& logits, const Batch& batch) {

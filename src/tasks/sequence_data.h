@@ -1,0 +1,77 @@
+// The data of a text-to-text run: lines that are read or generated, vocabularies that are trained or loaded from the
+// run's folder, and the tokenised and filtered corpus, batch by batch.
+#pragma once
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "recipe/recipe.h"
+#include "tasks/sequence_alignments.h"
+
+namespace fovea {
+
+class SequenceData {
+ public:
+  // With a `vocabulary_folder`, vocabularies are loaded from it instead of being trained.
+  SequenceData(const Recipe& recipe, const std::string& vocabulary_folder);
+
+  const std::shared_ptr<const Vocabulary>& source() const { return source_; }
+  const std::shared_ptr<const Vocabulary>& target() const { return target_; }
+  const std::vector<std::string>& messages() const { return messages_; }  // reports and warnings
+
+  // Reads the next batch. split() divides it into parts of at most `max_tokens` tokens, source, target and padding
+  // counted, or of one pair each; 0 stands for no limit. It returns the number of parts.
+  void next();
+  int64_t split(int64_t max_tokens);
+  // The size of a part in tokens; 0 if every part is one pair.
+  int64_t part_tokens() const;
+  // A part on the device. Its token_share is that of the whole batch, so that the losses of the parts add up.
+  Batch part(int64_t index, Device device) const;
+  // The attention weights that guide a part of the batch, [B,1,T,S]; empty without alignments.
+  Tensor alignment(const Batch& part, Device device) const;
+  int64_t batches() const { return batcher_->batches(); }  // of this epoch
+  Batcher::State state() const { return batcher_->state(); }
+  void set_state(Batcher::State state);
+
+  // Validation pairs that are longer than the model allows do not count for the loss; 0 stands for no limit.
+  void tokenise_valid(int64_t max_source, int64_t max_target);
+  const ParallelCorpus& valid() const { return valid_; }             // for the loss
+  const ParallelLines& valid_lines() const { return valid_lines_; }  // to decode, all of them
+
+ private:
+  void read(const Recipe& recipe);
+  // Warns of lines whose words are too long for the vocabulary, naming file and line.
+  void warn_of_long_words(const ParallelLines& lines, const std::vector<std::string>& files, const Recipe& recipe);
+  void train_vocabularies(const Recipe& recipe);
+  BuiltCorpus tokenise(int64_t epoch) const;
+  FilterReport start_epoch(int64_t epoch);  // with subword sampling, each epoch is tokenised anew
+
+  CorpusOptions filter_;
+  BatchOptions options_;
+  uint64_t seed_;
+  ParallelLines lines_, valid_lines_;
+  std::shared_ptr<const Vocabulary> source_, target_;
+  std::shared_ptr<const ParallelCorpus> train_;
+  ParallelCorpus valid_;
+  std::optional<Batcher> batcher_;
+  struct CurrentBatch {
+    std::shared_ptr<const ParallelCorpus> corpus;  // of the batch's epoch, which may be over
+    std::vector<int64_t> rows;
+    int64_t parts = 1;
+    int64_t padded_tokens = 0;  // of source and target
+    int64_t target_tokens = 0;  // without padding
+  };
+  CurrentBatch batch_;
+  struct NextEpoch {
+    int64_t epoch = -1;
+    std::future<BuiltCorpus> corpus;
+  };
+  NextEpoch next_epoch_;  // with subword sampling: tokenised by another thread while this epoch is trained on
+  std::optional<Alignments> alignments_;
+  std::vector<std::string> messages_;
+};
+
+}  // namespace fovea

@@ -1,0 +1,37 @@
+// The loss of text to text: cross-entropy, plus the terms for hard selection, coverage and guided alignment that the
+// recipe asks for. Each term is a mean over the target tokens of the batch.
+//   hard selection: (ce_t - b) log p(position_t) - bonus * entropy_t, b the moving average of ce: REINFORCE with the
+//   token's log-probability as the reward (Xu et al. 2015, equations 11 and 12)
+#pragma once
+
+#include "models/model.h"
+#include "tasks/task.h"
+#include "text/batches.h"
+
+namespace fovea {
+
+struct TrainingConfig;
+
+class SequenceLoss {
+ public:
+  SequenceLoss(const TrainingConfig& config, const AttentionConfig& attention);
+
+  bool needs_weights() const { return guided_ > 0; }
+  // The reported sum is that of the cross-entropy. `alignment` [B,1,T,S] is empty without guided alignment.
+  TaskLoss operator()(const TeacherForced& forced, const Batch& batch, const Tensor& alignment);
+
+  // The moving average b; NaN before the first batch. A checkpoint stores it.
+  double baseline() const { return baseline_; }
+  void set_baseline(double baseline) { baseline_ = baseline; }
+
+ private:
+  Var reinforce(const TeacherForced& forced, const Batch& batch);
+
+  float smoothing_, coverage_, guided_, entropy_bonus_;
+  double decay_, baseline_;
+};
+
+// Without smoothing: the sum over the target tokens of the batch, in nats.
+double cross_entropy_sum(const Var& logits, const Batch& batch);
+
+}  // namespace fovea

@@ -1,0 +1,172 @@
+#include "tasks/sequence_task.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "decode/translator.h"
+#include "evaluate/validation_metrics.h"
+#include "recipe/recipe.h"
+#include "store/model_folder.h"
+#include "tasks/sequence_data.h"
+#include "tasks/sequence_loss.h"
+#include "text/utf8.h"
+
+namespace fovea {
+
+namespace {
+
+// BLEU is almost 0 where a Chinese sentence counts as one word.
+std::string tokenizer_warning(const ValidationConfig& validation, const std::vector<std::string>& targets) {
+  const std::string& tokenizer = validation.tokenizer;
+  if (validation.metric != "bleu" || (tokenizer != "13a" && tokenizer != "none")) return "";
+  const auto chinese = std::count_if(targets.begin(), targets.end(), has_han);
+  if (2 * chinese <= std::ssize(targets)) return "";
+  return fmt::format(
+      "warning: validation.tokenizer = {} counts Chinese text without spaces as one word; use zh for Chinese targets",
+      tokenizer);
+}
+
+class SequenceTask final : public Task {
+ public:
+  explicit SequenceTask(const TaskSetup& setup)
+      : recipe_(setup.recipe),
+        device_(setup.device),
+        data_(recipe_, setup.resume_folder),
+        loaded_{.config = {.source_words = data_.source()->size(),
+                           .target_words = data_.target()->size(),
+                           .end_source = recipe_.batch.end_source,
+                           .reverse_source = recipe_.batch.reverse_source,
+                           .model = recipe_.model},
+                .source = data_.source(),
+                .target = data_.target(),
+                .parameters = {std::shared_ptr<const Parameters>(), &setup.parameters},  // the trainer owns them
+                .model = make_model(setup.parameters, recipe_.model, {data_.source()->size(), data_.target()->size()})},
+        loss_(recipe_.training, recipe_.model.attention) {
+    const int64_t max_source = model().max_source(), max_target = model().max_target();
+    data_.tokenise_valid(max_source > 0 ? max_source - (recipe_.batch.end_source ? 1 : 0) : 0,
+                         max_target > 0 ? max_target - 1 : 0);
+    messages_ = data_.messages();
+    const std::string warning = tokenizer_warning(recipe_.validation, data_.valid_lines().target);
+    if (!warning.empty()) messages_.push_back(warning);
+  }
+
+  const std::vector<std::string>& messages() const override { return messages_; }
+  std::string description() const override { return recipe_.model.architecture; }
+  void save_description(const std::string& folder) const override {
+    save_model_description(folder, loaded_.config, *loaded_.source, *loaded_.target);
+  }
+
+  Progress progress() const override {
+    const Batcher::State state = data_.state();
+    return {.epoch = state.epoch, .batch = state.next, .batches = data_.batches()};
+  }
+  void next_batch() override { data_.next(); }
+  int64_t split(int64_t max_tokens) override { return data_.split(max_tokens); }
+  int64_t part_tokens() const override { return data_.part_tokens(); }
+  Part load_part(int64_t index) override {
+    batch_ = data_.part(index, device_);
+    alignment_ = data_.alignment(batch_, device_);
+    return {.sizes = {batch_.source.dim(0), batch_.target_in.dim(0), batch_.source.dim(1)},
+            .units = batch_.target_tokens};
+  }
+  TaskLoss loss() override {
+    return loss_(model().teacher_force({batch_.source, batch_.source_lengths}, batch_.target_in, loss_.needs_weights()),
+                 batch_, alignment_);
+  }
+
+  std::map<std::string, double> state() const override {
+    const Batcher::State data = data_.state();
+    return {{"epoch", static_cast<double>(data.epoch)},
+            {"next_batch", static_cast<double>(data.next)},
+            {"baseline", loss_.baseline()}};
+  }
+  void set_state(const std::map<std::string, double>& state) override {
+    data_.set_state(
+        {.epoch = static_cast<int64_t>(state.at("epoch")), .next = static_cast<int64_t>(state.at("next_batch"))});
+    loss_.set_baseline(state.at("baseline"));
+  }
+
+  std::string metric() const override { return recipe_.validation.metric; }
+  bool higher_is_better() const override { return fovea::higher_is_better(metric()); }
+  Validation validate(int64_t number, const ValidationProgress& progress) override {
+    Validation validation{.loss = validation_loss()};
+    if (metric() != "loss") decode(number, progress, validation);
+    return validation;
+  }
+
+ private:
+  const EncoderDecoder& model() const { return *loaded_.model; }
+  double validation_loss() const;
+  void decode(int64_t number, const ValidationProgress& progress, Validation& validation) const;
+
+  Recipe recipe_;
+  Device device_;
+  SequenceData data_;
+  LoadedModel loaded_;  // the model that is trained
+  std::vector<std::string> messages_;
+  SequenceLoss loss_;
+  Batch batch_;       // the loaded part
+  Tensor alignment_;  // of the loaded part, [B,1,T,S]; empty without guided alignment
+};
+
+double SequenceTask::validation_loss() const {
+  BatchOptions options = recipe_.batch;
+  options.shuffle = false;
+  Batcher batcher(data_.valid(), options);
+  Arena arena(device_);
+  const ArenaScope scope(&arena);
+  double sum = 0;
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < batcher.batches(); ++i) {
+    const Batch batch = batcher.next(device_);
+    sum +=
+        cross_entropy_sum(model().teacher_force({batch.source, batch.source_lengths}, batch.target_in).logits, batch);
+    tokens += batch.target_tokens;
+    arena.rewind();
+  }
+  return sum / static_cast<double>(tokens);
+}
+
+void SequenceTask::decode(int64_t number, const ValidationProgress& progress, Validation& validation) const {
+  const ParallelLines& lines = data_.valid_lines();
+  const auto all = std::ssize(lines.source);
+  const int64_t count = recipe_.validation.sentences > 0 ? std::min(all, recipe_.validation.sentences) : all;
+  const Translator translator({loaded_}, {.device = device_,
+                                          .precision = product_precision(),
+                                          .batches = recipe_.batch,
+                                          .max_source = std::numeric_limits<int64_t>::max()});
+  const auto translations =
+      translator.translate(std::span(lines.source).first(static_cast<size_t>(count)), recipe_.validation.search,
+                           [&](int64_t done) { progress(done, count); });
+  std::vector<Segment> segments;
+  for (size_t i = 0; i < translations.size(); ++i) segments.push_back({translations[i].text(), {lines.target[i]}});
+  validation.score = validation_score(metric(), segments, recipe_.validation.tokenizer);
+  const auto example = static_cast<size_t>(number % count);
+  validation.example_input = lines.source[example];
+  validation.example_output = segments[example].hypothesis;
+}
+
+class SequencePredictor final : public Predictor {
+ public:
+  SequencePredictor(const std::string& folder, const PredictorOptions& options)
+      : translator_({folder}, {.device = options.device, .precision = options.precision}) {}
+  std::vector<std::string> predict(std::span<const std::string> inputs) const override {
+    std::vector<std::string> outputs;
+    for (const Translation& translation : translator_.translate(inputs, {})) outputs.push_back(translation.text());
+    return outputs;
+  }
+
+ private:
+  Translator translator_;
+};
+
+}  // namespace
+
+std::unique_ptr<Task> make_sequence_task(const TaskSetup& setup) { return std::make_unique<SequenceTask>(setup); }
+
+std::unique_ptr<Predictor> load_sequence_predictor(const std::string& folder, const PredictorOptions& options) {
+  return std::make_unique<SequencePredictor>(folder, options);
+}
+
+}  // namespace fovea

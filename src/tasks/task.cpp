@@ -1,0 +1,43 @@
+#include "tasks/task.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "recipe/recipe.h"
+#include "store/model_folder.h"
+#include "tasks/sequence_task.h"
+
+namespace fovea {
+
+const std::vector<std::string>& Task::messages() const {
+  static const std::vector<std::string> none;
+  return none;
+}
+int64_t Task::split(int64_t) { return 1; }
+int64_t Task::part_tokens() const { return 0; }
+std::string Task::metric() const { return "loss"; }
+bool Task::higher_is_better() const { return false; }
+
+std::span<const TaskEntry> tasks() {
+  static constexpr std::array kEntries = {
+      TaskEntry{kTaskNames[0].name, kTaskNames[0].help, make_sequence_task, load_sequence_predictor},
+  };
+  static_assert(kEntries.size() == kTaskNames.size(), "every task that a recipe may name has an entry");
+  return kEntries;
+}
+
+const TaskEntry& task_named(std::string_view name) {
+  const auto found = std::find_if(tasks().begin(), tasks().end(), [&](const TaskEntry& t) { return t.name == name; });
+  std::vector<std::string_view> names;
+  for (const TaskEntry& entry : tasks()) names.push_back(entry.name);
+  check(found != tasks().end(), "task: expected one of {}, got {}", fmt::join(names, ", "), name);
+  return *found;
+}
+
+std::unique_ptr<Predictor> load_predictor(const std::string& folder, const PredictorOptions& options) {
+  return task_named(task_of_model(folder)).load(folder, options);
+}
+
+}  // namespace fovea

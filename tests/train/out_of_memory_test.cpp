@@ -1,0 +1,145 @@
+// A step that runs out of memory is repeated in smaller parts, and training continues as if it had not happened.
+//
+// The parts of a batch add up to the same gradient, but for the order in which sums are rounded. Adam divides each
+// gradient by its own magnitude: with a tiny epsilon the rounding of a gradient near 0 would decide the sign of a whole
+// update. The runs compared here therefore have a large epsilon, no dropout, whose masks would differ, and products in
+// f32.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/files.h"
+#include "kernels/kernels.h"
+#include "store/safetensors.h"
+#include "temporary_folder.h"
+#include "train/small_run.h"
+
+namespace fovea {
+namespace {
+
+enum class Pass { kForward, kBackward };
+
+// As long as it lives, one pass over one part runs out of memory: the `part`-th of the run, counted from 1.
+class OutOfMemoryOnce {
+ public:
+  OutOfMemoryOnce(Pass pass, int64_t part) : table_(kernels(Device::cpu())) {
+    own_ = &kernels(Device::cpu());
+    pass_ = pass;
+    parts_until_failure_ = part;
+    table_.cross_entropy = +[](Stream& stream, const CrossEntropyArgs& args) {  // called once in each forward pass
+      --parts_until_failure_;
+      if (pass_ == Pass::kForward) fail();
+      own_->cross_entropy(stream, args);
+    };
+    table_.embedding_grad = +[](Stream& stream, const EmbeddingGradArgs& args) {  // late in each backward pass
+      if (pass_ == Pass::kBackward) fail();
+      own_->embedding_grad(stream, args);
+    };
+    replace_kernels(Device::cpu(), &table_);
+  }
+  ~OutOfMemoryOnce() { replace_kernels(Device::cpu(), nullptr); }
+  OutOfMemoryOnce(const OutOfMemoryOnce&) = delete;
+  OutOfMemoryOnce& operator=(const OutOfMemoryOnce&) = delete;
+
+ private:
+  static void fail() {
+    if (parts_until_failure_ != 0) return;
+    parts_until_failure_ = -1;
+    throw OutOfMemory("out of memory: injected by a test");
+  }
+
+  KernelTable table_;
+  static inline const KernelTable* own_;
+  static inline Pass pass_;
+  static inline int64_t parts_until_failure_;
+};
+
+class EveryStep : public Silent {
+ public:
+  void stepped(const StepReport& report) override {
+    Silent::stepped(report);
+    reports.push_back(report);
+  }
+  std::vector<StepReport> reports;
+};
+
+struct Outcome {
+  std::map<std::string, std::string> metadata;
+  std::vector<float> tensors;  // weights, both moments, the average of the weights
+  std::vector<StepReport> reports;
+  std::string messages;
+};
+
+Outcome run(int64_t accumulation) {
+  const TemporaryFolder folder;
+  Recipe r = small_recipe(folder.path());
+  r.threads = 1;
+  r.model.dropout = 0;
+  r.training.precision = "f32";
+  r.training.optimiser = "adam";
+  r.training.learning_rate = 0.01;
+  r.training.epsilon = 0.01;
+  r.training.accumulation = accumulation;
+  r.training.ema = 0.9;
+  r.training.steps = 6;
+  r.report_every = 4;  // the failing step is neither the first nor the last of a report
+  r.validation.every = 100;
+  r.validation.metric = "loss";
+  EveryStep listener;
+  train(r, Start::kNew, &listener);
+  const SafetensorsFile file(checkpoint_path(r.folder));
+  const std::string bytes = read_file(file.path());
+  uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const size_t begin = sizeof header + header;
+  std::vector<float> tensors((bytes.size() - begin) / sizeof(float));
+  std::memcpy(tensors.data(), bytes.data() + begin, tensors.size() * sizeof(float));
+  return {file.metadata(), tensors, listener.reports, listener.messages};
+}
+
+struct Failure {
+  Pass pass;
+  int64_t accumulation, batch;  // the batch of the third step that does not fit, counted from 1
+};
+
+void PrintTo(const Failure& f, std::ostream* out) {
+  *out << (f.pass == Pass::kForward ? "forward" : "backward") << " pass of batch " << f.batch << " of "
+       << f.accumulation;
+}
+
+class OutOfMemoryTest : public ::testing::TestWithParam<Failure> {};
+
+TEST_P(OutOfMemoryTest, LeavesNoTraceInAnAdamStep) {
+  const Failure failure = GetParam();
+  const Outcome expected = run(failure.accumulation);
+  const Outcome got = [&] {
+    const OutOfMemoryOnce once(failure.pass, 2 * failure.accumulation + failure.batch);
+    return run(failure.accumulation);
+  }();
+  EXPECT_EQ(expected.messages.find("does not fit into memory"), std::string::npos);
+  EXPECT_NE(got.messages.find("does not fit into memory"), std::string::npos);
+  for (const char* key : {"step", "optimiser_steps", "epoch", "next_batch"}) {
+    EXPECT_EQ(got.metadata.at(key), expected.metadata.at(key)) << key;
+  }
+  EXPECT_EQ(got.metadata.at("optimiser_steps"), "6");
+  ASSERT_EQ(got.reports.size(), expected.reports.size());
+  for (size_t i = 0; i < got.reports.size(); ++i) {
+    EXPECT_EQ(got.reports[i].tokens, expected.reports[i].tokens) << "step " << i + 1;
+    EXPECT_NEAR(got.reports[i].loss, expected.reports[i].loss, 1e-5) << "step " << i + 1;
+  }
+  ASSERT_EQ(got.tensors.size(), expected.tensors.size());
+  float difference = 0;
+  for (size_t i = 0; i < got.tensors.size(); ++i) {
+    difference = std::max(difference, std::abs(got.tensors[i] - expected.tensors[i]));
+  }
+  EXPECT_LT(difference, 1e-5f);
+}
+
+INSTANTIATE_TEST_SUITE_P(Failures, OutOfMemoryTest,
+                         ::testing::Values(Failure{Pass::kForward, 1, 1}, Failure{Pass::kBackward, 1, 1},
+                                           Failure{Pass::kForward, 3, 2}, Failure{Pass::kBackward, 3, 2},
+                                           Failure{Pass::kBackward, 3, 3}));
+
+}  // namespace
+}  // namespace fovea
