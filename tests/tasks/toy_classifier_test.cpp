@@ -60,7 +60,9 @@ class Classifier {
     }
     return {from_host(padded, {time, batch}, device), from_host(lengths, {batch}, device)};
   }
-  Var logits(const Input& input) const { return out_(pool_time(PoolOp::kMean, embedding_(input.ids), input.lengths)); }
+  Var logits(const Input& input) const {
+    return out_(pool_time(PoolOp::kAverage, embedding_(input.ids), input.lengths));
+  }
   Lines answer(std::span<const std::string> lines, Device device) const {
     Lines answers;
     for (const int32_t label : to_host<int32_t>(argmax(logits(encode(lines, device)).value(), 1))) {

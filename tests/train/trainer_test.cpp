@@ -8,6 +8,8 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "decode/search.h"
+#include "store/model_folder.h"
 #include "support.h"
 #include "temporary_folder.h"
 #include "train/small_run.h"

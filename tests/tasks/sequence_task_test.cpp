@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+
+#include "recipe/recipe.h"
+#include "store/model_folder.h"
+#include "temporary_folder.h"
+#include "train/small_run.h"
+
+namespace fovea {
+namespace {
+
+// A model with learned positions takes inputs of limited length. Training text is filtered; validation text is not.
+TEST(SequenceTask, ValidationLinesLongerThanTheModelAllowsDoNotEndARun) {
+  const TemporaryFolder folder;
+  std::string train_lines, valid_lines, long_line;
+  for (int i = 0; i < 60; ++i) {
+    long_line += "a ";
+    train_lines += "a b c\ta b c\n";
+  }
+  valid_lines = "a b\ta b\n" + long_line + "\ta b\n" + "b\t" + long_line + "\n";
+  Recipe r = small_recipe(folder.file("run"));
+  r.data.generator = "";
+  r.data.train = {folder.file("train.tsv", train_lines)};
+  r.data.valid = {folder.file("valid.tsv", valid_lines)};
+  r.model.architecture = "transformer";
+  r.model.attention.score = "scaled-dot";
+  r.model.positions = "learned";
+  r.model.longest = 20;
+  r.training.steps = 2;
+  r.validation.metric = "exact";
+  r.validation.sentences = 0;
+  Silent listener;
+  EXPECT_EQ(train(r, Start::kNew, &listener).why, "reached 2 steps");
+  EXPECT_NE(listener.messages.find("valid: kept 1 of 3 pairs"), std::string::npos) << listener.messages;
+  EXPECT_TRUE(listener.validation.score.has_value());
+}
+
+// The position in the data and the baseline of REINFORCE are restored, so that the same batches follow.
+TEST(SequenceTask, AStateIsRestored) {
+  Recipe r = small_recipe("");
+  r.data.filter.sampling = 0.2;
+  r.source_vocabulary = r.target_vocabulary = {.kind = "bpe", .size = 60};
+  Parameters parameters(Device::cpu());
+  const auto task = task_named("sequence").make({r, parameters, Device::cpu(), ""});
+  const auto sizes_of_batches = [&](int64_t count) {
+    std::vector<Part> parts;
+    for (int64_t i = 0; i < count; ++i) {
+      task->next_batch();
+      EXPECT_EQ(task->split(0), 1);
+      parts.push_back(task->load_part(0));
+    }
+    return parts;
+  };
+  const int64_t batches = task->progress().batches;
+  sizes_of_batches(batches - 1);
+  auto state = task->state();
+  state["baseline"] = 2.5;
+  const auto expected = sizes_of_batches(3);  // of two epochs, which are tokenised differently
+  EXPECT_EQ(task->progress().epoch, 1);
+  task->set_state(state);
+  EXPECT_EQ(task->progress().epoch, 0);
+  EXPECT_EQ(task->state(), state);
+  const auto got = sizes_of_batches(3);
+  for (size_t i = 0; i < got.size(); ++i) {
+    EXPECT_EQ(got[i].sizes, expected[i].sizes) << i;
+    EXPECT_EQ(got[i].units, expected[i].units) << i;
+  }
+}
+
+}  // namespace
+}  // namespace fovea
