@@ -17,8 +17,8 @@ namespace {
 
 thread_local int depth = 0;
 
-// What oneDNN may use of the instruction set that our kernels use: of AMX nothing, and of what is below AVX2 its
-// least, SSE4.1, which it checks for by itself.
+// Returns the instruction set that oneDNN may use, given that of our kernels: never AMX, and below AVX2 its minimum
+// SSE4.1, which it checks for itself.
 dnnl_cpu_isa_t onednn_isa(InstructionSet used) {
   switch (used) {
     case InstructionSet::kBaseline: return dnnl_cpu_isa_sse41;
@@ -30,7 +30,7 @@ dnnl_cpu_isa_t onednn_isa(InstructionSet used) {
 }
 
 dnnl::engine make_engine() {
-  dnnl_set_max_cpu_isa(onednn_isa(processor().used));  // fails, harmlessly, where a primitive exists already
+  dnnl_set_max_cpu_isa(onednn_isa(processor().used));  // fails harmlessly if a primitive exists already
   return {dnnl::engine::kind::cpu, 0};
 }
 
@@ -62,7 +62,8 @@ OneDnnScope::OneDnnScope() { ++depth; }
 OneDnnScope::~OneDnnScope() { --depth; }
 
 dnnl::engine& onednn_engine() {
-  static auto& engine = *new dnnl::engine(make_engine());  // never goes: packed weights may outlive statics
+  static auto& engine =
+      *new dnnl::engine(make_engine());  // never destroyed, because packed weights may outlive static objects
   return engine;
 }
 
@@ -83,8 +84,8 @@ void Prepared::bind(size_t argument, const void* data) { memories_[argument].set
 void Prepared::run() {
   if (implemented_by(kBlocked)) return execute();
   const SignalsBlocked quiet;
-  // The threads of the pool block signals in their first region of ours. This makes sure that they have been in one: an
-  // OpenMP program around us may have started them.
+  // The threads of the pool block signals in their first parallel region of ours. This ensures that they have run one,
+  // since a surrounding OpenMP program may have started them.
   if (thread_count() > 1) parallel_parts(thread_count(), [](int, int) {});
   execute();
 }
@@ -92,7 +93,7 @@ void Prepared::run() {
 void Prepared::execute() {
   const OneDnnScope scope;
   if (scratchpad_bytes_ > 0) {
-    memories_.back().set_data_handle(scratch<std::byte, struct OneDnnScratchpad>(scratchpad_bytes_));
+    memories_.back().set_data_handle(workspace<std::byte, struct OneDnnScratchpad>(scratchpad_bytes_));
   }
   const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), onednn_stream().get(),
                                                       static_cast<int>(arguments_.size()), arguments_.data());

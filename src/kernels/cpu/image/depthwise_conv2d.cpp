@@ -43,7 +43,7 @@ class TapFinder {
  private:
   // y_of and x_of give the pixel that belongs to a filter cell.
   template <class Y, class X> Taps find(int64_t row, Y y_of, X x_of) const {
-    Tap* taps = scratch<Tap, struct DepthwiseTaps>(static_cast<size_t>(window_.height * window_.width));
+    Tap* taps = workspace<Tap, struct DepthwiseTaps>(static_cast<size_t>(window_.height * window_.width));
     size_t count = 0;
     for (int64_t wy = 0; wy < window_.height; ++wy) {
       const int64_t y = y_of(wy);
@@ -109,11 +109,11 @@ template <class T> void add_image_grad(const DepthwiseConv2dGradArgs& args) {
 
 // Rows of pixels are summed in chunks whose number depends on the sizes alone, and the chunks in order.
 template <class T> void add_parameter_grads(const DepthwiseConv2dGradArgs& args) {
-  constexpr int64_t kMostChunks = 64;
+  constexpr int64_t kMaxChunks = 64;
   const int64_t rows = args.dy.dim(0) * args.dy.dim(1), width = args.dy.dim(2), channels = args.dy.dim(3);
-  const int64_t per_chunk = std::max<int64_t>(1, divide_up(rows, kMostChunks)), chunks = divide_up(rows, per_chunk);
+  const int64_t per_chunk = std::max<int64_t>(1, divide_up(rows, kMaxChunks)), chunks = divide_up(rows, per_chunk);
   const int64_t cells = args.window.height * args.window.width * channels, piece = cells + channels;
-  float* pieces = scratch<float, struct DepthwisePieces>(static_cast<size_t>(chunks * piece));
+  float* pieces = workspace<float, struct DepthwisePieces>(static_cast<size_t>(chunks * piece));
   const TapFinder finder(args.window, args.x, args.dy);
   each_row(chunks, per_chunk * width * cells, [&](int64_t chunk) {
     float *dweight = pieces + chunk * piece, *dbias = dweight + cells;

@@ -80,7 +80,7 @@ void scatter_add(const ScatterAddArgs& args) {
     }
     const int64_t width = end - begin;
     bf16* whole = args.whole.data<bf16>() + o * s.count * s.inner + begin;
-    float* sums = scratch<float, struct ScatteredSums>(static_cast<size_t>(s.count * width));
+    float* sums = workspace<float, struct ScatteredSums>(static_cast<size_t>(s.count * width));
     std::fill_n(sums, s.count * width, 0.0f);
     add_picks<float, bf16>(args, o, begin, end, sums, width);
     for (int64_t row = 0; row < s.count; ++row) add_to(whole + row * s.inner, sums + row * width, width);

@@ -1,4 +1,4 @@
-// Division of rows by their Euclidean length.
+// Division of rows by their Euclidean norm.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/norm/normalize.cpp"
 #include <cmath>
@@ -28,7 +28,7 @@ void normalize(const NormalizeArgs& args) {
   });
 }
 
-// dx = scale (dy - y (y . dy)): what of dy points along the row only changes its length. A row shorter than
+// dx = scale (dy - y (y . dy)): the component of dy along the row only changes the norm. A row whose norm is below
 // epsilon was divided by a constant.
 void normalize_grad(const NormalizeGradArgs& args) {
   if (!args.dx) return;

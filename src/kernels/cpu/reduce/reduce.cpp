@@ -26,16 +26,17 @@ template <class X, class Y> void sum_or_mean(const ReduceArgs& args) {
     };
     return column_sums({args.outer, count, inner}, term, finish);
   }
-  float* sums = scratch<float, struct SumsOfRows>(static_cast<size_t>(args.outer));
+  float* sums = workspace<float, struct SumsOfRows>(static_cast<size_t>(args.outer));
   row_sums(args.outer, count, sums, [=](int64_t o, int64_t i, auto lanes) { return load(x + o * count + i, lanes); });
   each_register(args.outer, [&](int64_t o, auto lanes) { finish(o, 0, load(sums + o, lanes), lanes); });
 }
 
-// The largest of n > 0 elements and where it stands first. A row of NaN alone answers with its first.
+// Returns the largest of n > 0 elements and its first index. For a row of NaN it returns the first element.
 template <class T> float row_maximum(const T* x, int64_t n, int32_t* where) {
   Floats most(-HUGE_VALF);
-  each_register(
-      n, [&](int64_t i, auto lanes) { most = maximum(most, keep(load(x + i, lanes), lanes, Floats(-HUGE_VALF))); });
+  each_register(n, [&](int64_t i, auto lanes) {
+    most = maximum(most, mask_lanes(load(x + i, lanes), lanes, Floats(-HUGE_VALF)));
+  });
   const Floats largest(max(most));
   int64_t first = n;
   for (int64_t i = 0; i < n && first == n; i += kLanes) {
@@ -58,7 +59,7 @@ template <class T> void row_maxima(const ReduceArgs& args) {
   });
 }
 
-// The largest so far of a register of columns, and the rows they stand in.
+// The running maximum of a register of columns, and the rows of the maxima.
 struct Largest {
   Floats most;
   Ints where;
@@ -71,13 +72,13 @@ struct Largest {
 };
 HWY_INLINE Ints row_number(int64_t j) { return hn::Set(IntTag(), static_cast<int32_t>(j)); }
 
-// Rows in chunks, each row after the other as they lie in memory; then the chunks in order.
+// Rows are processed in chunks, in the order of memory; then the chunks are combined in order.
 template <class T> void column_maxima(const ReduceArgs& args) {
   const int64_t count = args.count, inner = args.inner;
   const int64_t rows = std::max<int64_t>(32, divide_up(count, 64)), chunks = divide_up(count, rows);
   const size_t cells = static_cast<size_t>(args.outer * chunks * inner);
-  float* most = scratch<float, struct MaximaOfChunks>(cells);
-  int32_t* where = scratch<int32_t, struct WhereInChunks>(cells);
+  float* most = workspace<float, struct MaximaOfChunks>(cells);
+  int32_t* where = workspace<int32_t, struct WhereInChunks>(cells);
   const auto in_chunk = [&](int64_t chunk, int64_t begin, int64_t end) {
     const int64_t o = chunk / chunks, first = chunk % chunks * rows, last = std::min(count, first + rows);
     for (int64_t j = first; j < last; ++j) {
@@ -121,7 +122,7 @@ void reduce(const ReduceArgs& args) {
   });
 }
 
-// dx += dy, or dy / count, spread over the middle.
+// dx += dy, or dy / count, broadcast over the middle axis.
 template <class T> void spread(const ReduceGradArgs& args) {
   const T* dy = args.dy.data<T>();
   T* dx = args.dx.data<T>();

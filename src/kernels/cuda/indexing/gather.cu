@@ -88,8 +88,8 @@ void scatter_add(Stream& stream, const ScatterAddArgs& args) {
   if (args.whole.dtype() == DType::kF32) return scatter<float>(stream, args, args.whole.data<float>());
   // The sums of bf16 are taken in f32.
   const int64_t count = args.whole.size();
-  Scratch scratch(stream);
-  float* sums = scratch.take<float>(count);
+  Workspace workspace(stream);
+  float* sums = workspace.allocate<float>(count);
   zero_memory(stream.device, reinterpret_cast<std::byte*>(sums), static_cast<size_t>(count) * sizeof(float));
   scatter<bf16>(stream, args, sums);
   launch(stream, add_sums_kernel, elements_grid(count), sums, args.whole.data<bf16>(), count);

@@ -112,8 +112,8 @@ void batch_norm(Stream& stream, const BatchNormArgs& args) {
 void batch_norm_grad(Stream& stream, const BatchNormGradArgs& args) {
   const int64_t channels = args.gamma.size(), rows = channels > 0 ? args.x.size() / channels : 0;
   const float scale = args.training && rows > 0 ? 1.0f / static_cast<float>(rows) : 0.0f;
-  Scratch scratch(stream);
-  float *mean_dy = scratch.take<float>(channels), *mean_dyz = scratch.take<float>(channels);
+  Workspace workspace(stream);
+  float *mean_dy = workspace.allocate<float>(channels), *mean_dyz = workspace.allocate<float>(channels);
   with_type_of(args.x, [&]<class T>(T) {
     const ScaledGrads<T> grads{
         {args.x.data<T>(), channels}, {args.dy.data<T>(), channels}, args.mean.data<float>(), args.rstd.data<float>()};
