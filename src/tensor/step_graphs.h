@@ -24,9 +24,9 @@ class HistoryIds {
   // The id of `history` followed by `event`.
   uint64_t extend(uint64_t history, uint64_t event) {
     if (ids_.size() >= kMaxSize) ids_.clear();  // equal histories then get new ids, but no id is given twice
-    const auto [place, fresh] = ids_.try_emplace({history, event}, last_ + 1);
-    if (fresh) ++last_;
-    return place->second;
+    const auto [it, inserted] = ids_.try_emplace({history, event}, last_ + 1);
+    if (inserted) ++last_;
+    return it->second;
   }
 
  private:
@@ -47,10 +47,10 @@ template <class Key, class Result> class StepGraphs {
     if (!captures_) return work();
     if (generation != generation_) entries_.clear();
     generation_ = generation;
-    const auto [place, fresh] = entries_.try_emplace(key);
-    Entry& entry = place->second;
+    const auto [it, inserted] = entries_.try_emplace(key);
+    Entry& entry = it->second;
     entry.used = ++runs_;
-    if (fresh) {
+    if (inserted) {
       if (entries_.size() > kMaxGraphs) evict_least_recent();
       const uint64_t copies = cuda::copies_to_host(device_);
       Result result = work();

@@ -46,14 +46,14 @@ void from_bf16(const bf16* x, float* y, int64_t n) {
   each_register(n, [&](int64_t i, auto lanes) { store(load(x + i, lanes), y + i, lanes); });
 }
 void sum_and_max(const float* x, int64_t n, float* results) {
-  Floats total(0), most(-HUGE_VALF);
+  Floats total(0), running_max(-HUGE_VALF);
   each_register(n, [&](int64_t i, auto lanes) {
     const Floats v = load(x + i, lanes);
     total += v;
-    most = maximum(most, mask_lanes(v, lanes, Floats(-HUGE_VALF)));
+    running_max = maximum(running_max, mask_lanes(v, lanes, Floats(-HUGE_VALF)));
   });
   results[0] = sum(total);
-  results[1] = max(most);
+  results[1] = max(running_max);
 }
 
 void draw_words(uint64_t block, std::vector<uint32_t>* words) {

@@ -113,17 +113,17 @@ struct Prepared {
 
 template <class T> void fill_near(const Prepared& to, const Rows<T>& rows) {
   const int64_t chunks = rows.chunks();
-  float* most = workspace<float, struct MostOfChunk>(chunks * kLanes);
-  std::fill_n(most, chunks * kLanes, 0.0f);
+  float* running_max = workspace<float, struct ChunkMaximum>(chunks * kLanes);
+  std::fill_n(running_max, chunks * kLanes, 0.0f);
   for (int64_t row = 0; row < rows.count; ++row) {
     for (int64_t c = 0; c < chunks; ++c) {
       const Pair x = load_pair(rows, row, c);
       prefetch(rows.at(row + 1, c));
       store_pair({exp_twice(x.low), exp_twice(x.high)}, to.near.at(row, c));
-      store(maximum(load(most + c * kLanes), maximum(abs(x.low), abs(x.high))), most + c * kLanes);
+      store(maximum(load(running_max + c * kLanes), maximum(abs(x.low), abs(x.high))), running_max + c * kLanes);
     }
   }
-  for (int64_t c = 0; c < chunks; ++c) to.reach[c] = max(load(most + c * kLanes));
+  for (int64_t c = 0; c < chunks; ++c) to.reach[c] = max(load(running_max + c * kLanes));
 }
 
 // The order in which chunks are processed: near ones first.

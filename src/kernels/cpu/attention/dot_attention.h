@@ -148,7 +148,7 @@ inline void multiply(const Product& product) {
 inline float softmax_row(float* scores, int64_t columns, const RowMask& mask) {
   const int64_t visible = std::min(columns, mask.visible);
   const Floats hidden(-HUGE_VALF);
-  Floats most = hidden;
+  Floats running_max = hidden;
   each_register(visible, [&](int64_t s, auto lanes) {
     Floats score = load(scores + s, lanes);
     if (mask.bias) {
@@ -156,9 +156,9 @@ inline float softmax_row(float* scores, int64_t columns, const RowMask& mask) {
       score = if_greater(bias, hidden, score + bias, hidden);
       store(score, scores + s, lanes);
     }
-    most = maximum(most, mask_lanes(score, lanes, hidden));
+    running_max = maximum(running_max, mask_lanes(score, lanes, hidden));
   });
-  const float largest = max(most);
+  const float largest = max(running_max);
   if (largest == -HUGE_VALF) {
     std::fill(scores, scores + columns, 0.0f);
     return largest;

@@ -44,7 +44,7 @@ struct ScoreRow {
 template <class T> ScoreRow read_scores(const T* x, const RowMask& mask) {
   float* scores = workspace<float, struct MaskedScores>(static_cast<size_t>(mask.visible));
   const Floats hidden(-HUGE_VALF);
-  Floats most = hidden;
+  Floats running_max = hidden;
   each_register(mask.visible, [&](int64_t s, auto lanes) {
     Floats score = load(x + s, lanes);
     if (mask.bias) {
@@ -52,9 +52,9 @@ template <class T> ScoreRow read_scores(const T* x, const RowMask& mask) {
       score = if_greater(bias, hidden, score + bias, hidden);
     }
     store(score, scores + s, lanes);
-    most = maximum(most, mask_lanes(score, lanes, hidden));
+    running_max = maximum(running_max, mask_lanes(score, lanes, hidden));
   });
-  return {scores, mask.visible, max(most)};
+  return {scores, mask.visible, max(running_max)};
 }
 
 template <class T> void fill_row(T* y, int64_t begin, int64_t end, float value) {

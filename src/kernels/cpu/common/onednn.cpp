@@ -50,9 +50,9 @@ struct KeyHash {
   }
 };
 
-std::unordered_map<PrimitiveKey, std::unique_ptr<Prepared>, KeyHash>& kept_primitives() {
-  static thread_local std::unordered_map<PrimitiveKey, std::unique_ptr<Prepared>, KeyHash> kept;
-  return kept;
+std::unordered_map<PrimitiveKey, std::unique_ptr<Prepared>, KeyHash>& primitive_cache() {
+  static thread_local std::unordered_map<PrimitiveKey, std::unique_ptr<Prepared>, KeyHash> cache;
+  return cache;
 }
 
 }  // namespace
@@ -102,16 +102,16 @@ void Prepared::execute() {
 }
 
 Prepared* find_primitive(const PrimitiveKey& key) {
-  const auto& kept = kept_primitives();
-  const auto found = kept.find(key);
-  return found == kept.end() ? nullptr : found->second.get();
+  const auto& cache = primitive_cache();
+  const auto found = cache.find(key);
+  return found == cache.end() ? nullptr : found->second.get();
 }
 
-Prepared& keep_primitive(const PrimitiveKey& key, std::unique_ptr<Prepared> made) {
-  constexpr size_t kMost = 1024;
-  auto& kept = kept_primitives();
-  if (kept.size() >= kMost) kept.clear();
-  return *(kept[key] = std::move(made));
+Prepared& cache_primitive(const PrimitiveKey& key, std::unique_ptr<Prepared> primitive) {
+  constexpr size_t kMaxPrimitives = 1024;
+  auto& cache = primitive_cache();
+  if (cache.size() >= kMaxPrimitives) cache.clear();
+  return *(cache[key] = std::move(primitive));
 }
 
 dnnl::primitive_attr with_our_scratchpad() {

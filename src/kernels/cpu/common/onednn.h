@@ -103,11 +103,11 @@ class Prepared {
 // number of threads is part of the shape, because oneDNN plans with it.
 using PrimitiveKey = std::array<int64_t, 20>;
 Prepared* find_primitive(const PrimitiveKey& key);
-Prepared& keep_primitive(const PrimitiveKey& key, std::unique_ptr<Prepared> made);
+Prepared& cache_primitive(const PrimitiveKey& key, std::unique_ptr<Prepared> primitive);
 template <class Make> Prepared& primitive(const PrimitiveKey& key, Make&& make) {
   if (Prepared* found = find_primitive(key)) return *found;
   const OneDnnScope scope;
-  return keep_primitive(key, make());
+  return cache_primitive(key, make());
 }
 
 dnnl::primitive_attr with_our_scratchpad();

@@ -45,10 +45,10 @@ std::unique_ptr<Prepared> make_product(const F32Product& p) {
     attr.set_post_ops(sum);
   }
   const auto desc = p.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
-  const dnnl::matmul::primitive_desc made(desc, attr, onednn_engine());
+  const dnnl::matmul::primitive_desc description(desc, attr, onednn_engine());
   Arguments arguments = {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}};
   if (p.bias) arguments.push_back({DNNL_ARG_BIAS, bias});
-  return std::make_unique<Prepared>(made, arguments);
+  return std::make_unique<Prepared>(description, arguments);
 }
 
 Prepared& prepared_product(const F32Product& p) {

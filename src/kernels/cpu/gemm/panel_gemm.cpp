@@ -160,7 +160,7 @@ void pack_whole(const Matrix& weight, int64_t n, int64_t k, float* to) {
 
 }  // namespace
 
-PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Workspace& spare) {
+PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Workspace& buffer) {
   PanelWeight panels = {.n = n, .k = k};
   const bool kept = PackedWeights::can_cache(weight);
   if (precision != Precision::kF32 && bf16_kernel() != Bf16Kernel::kNone) {
@@ -168,7 +168,7 @@ PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision p
       panels.rounded = packed_weight(weight, n, k);
     } else {
       panels.rounded = {.n = n, .k = k};
-      bf16* data = spare.get<bf16>(static_cast<size_t>(panels.rounded.size()));
+      bf16* data = buffer.get<bf16>(static_cast<size_t>(panels.rounded.size()));
       pack_columns(view_of(weight), panels.rounded, data);
       panels.rounded.data = data;
     }
@@ -181,7 +181,7 @@ PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision p
         [&](F32Panels& stale) { pack_whole(weight, n, k, stale.data); });
     panels.whole = pack.data;
   } else {
-    float* data = spare.get<float>(count);
+    float* data = buffer.get<float>(count);
     pack_whole(weight, n, k, data);
     panels.whole = data;
   }

@@ -18,7 +18,7 @@ struct PanelWeight {
 };
 // Returns the copy that the buffer caches, after updating it, or a copy in `spare` if it cannot be cached. On a machine
 // without a kernel for them, bf16 GEMMs are computed in f32; int8 is treated as bf16 here.
-PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Workspace& spare);
+PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Workspace& buffer);
 
 // Rows as the GEMM reads them: the stored rows, or a copy of this thread.
 struct PanelRows {

@@ -76,33 +76,33 @@ dnnl::convolution_forward::primitive_desc forward_desc(const Sizes& s, const mem
 }
 
 std::unique_ptr<Prepared> make_forward(const Sizes& s, bool bias) {
-  const auto made = forward_desc(s, any_layout(s), bias);
+  const auto description = forward_desc(s, any_layout(s), bias);
   Arguments arguments = {
-      {DNNL_ARG_SRC, source_desc(s)}, {DNNL_ARG_WEIGHTS, made.weights_desc()}, {DNNL_ARG_DST, result_desc(s)}};
+      {DNNL_ARG_SRC, source_desc(s)}, {DNNL_ARG_WEIGHTS, description.weights_desc()}, {DNNL_ARG_DST, result_desc(s)}};
   if (bias) arguments.push_back({DNNL_ARG_BIAS, bias_desc(s)});
-  return std::make_unique<Prepared>(made, arguments);
+  return std::make_unique<Prepared>(description, arguments);
 }
 
 std::unique_ptr<Prepared> make_backward_data(const Sizes& s, const memory::desc& layout) {
   const Geometry g(s.window);
-  const dnnl::convolution_backward_data::primitive_desc made(
+  const dnnl::convolution_backward_data::primitive_desc description(
       {dnnl::algorithm::convolution_direct, source_desc(s), layout, result_desc(s), g.strides, g.padding, g.padding},
       with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), false));
-  return std::make_unique<Prepared>(made, Arguments{{DNNL_ARG_DIFF_SRC, source_desc(s)},
-                                                    {DNNL_ARG_WEIGHTS, made.weights_desc()},
-                                                    {DNNL_ARG_DIFF_DST, result_desc(s)}});
+  return std::make_unique<Prepared>(description, Arguments{{DNNL_ARG_DIFF_SRC, source_desc(s)},
+                                                           {DNNL_ARG_WEIGHTS, description.weights_desc()},
+                                                           {DNNL_ARG_DIFF_DST, result_desc(s)}});
 }
 
 std::unique_ptr<Prepared> make_backward_weights(const Sizes& s, const memory::desc& layout) {
   const Geometry g(s.window);
-  const dnnl::convolution_backward_weights::primitive_desc made(
+  const dnnl::convolution_backward_weights::primitive_desc description(
       {dnnl::algorithm::convolution_direct, source_desc(s), layout, bias_desc(s), result_desc(s), g.strides, g.padding,
        g.padding},
       with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), true));
-  return std::make_unique<Prepared>(made, Arguments{{DNNL_ARG_SRC, source_desc(s)},
-                                                    {DNNL_ARG_DIFF_WEIGHTS, made.diff_weights_desc()},
-                                                    {DNNL_ARG_DIFF_DST, result_desc(s)},
-                                                    {DNNL_ARG_DIFF_BIAS, bias_desc(s)}});
+  return std::make_unique<Prepared>(description, Arguments{{DNNL_ARG_SRC, source_desc(s)},
+                                                           {DNNL_ARG_DIFF_WEIGHTS, description.diff_weights_desc()},
+                                                           {DNNL_ARG_DIFF_DST, result_desc(s)},
+                                                           {DNNL_ARG_DIFF_BIAS, bias_desc(s)}});
 }
 
 PrimitiveKey key_of(Kind kind, const Sizes& s, int64_t variant) {
@@ -139,8 +139,10 @@ void reorder_weight(PrimitiveKey key, Kind kind, const memory& from, const memor
     dnnl::post_ops sum;
     sum.append_sum(1.0f);
     if (kind == Kind::kUnpack) attr.set_post_ops(sum);
-    const dnnl::reorder::primitive_desc made(onednn_engine(), from.get_desc(), onednn_engine(), to.get_desc(), attr);
-    return std::make_unique<Prepared>(made, Arguments{{DNNL_ARG_FROM, from.get_desc()}, {DNNL_ARG_TO, to.get_desc()}});
+    const dnnl::reorder::primitive_desc description(onednn_engine(), from.get_desc(), onednn_engine(), to.get_desc(),
+                                                    attr);
+    return std::make_unique<Prepared>(description,
+                                      Arguments{{DNNL_ARG_FROM, from.get_desc()}, {DNNL_ARG_TO, to.get_desc()}});
   });
   reorder.bind(0, from);
   reorder.bind(1, to);

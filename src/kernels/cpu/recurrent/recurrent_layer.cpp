@@ -58,16 +58,16 @@ struct Share {
 };
 
 // Selects the number of teams and threads per team that finish first. Of equally fast ones it takes the most teams,
-// which wait least; but a team has at least kLeastRows rows, because with fewer it would spend its time reading the
+// which wait least; but a team has at least kMinRows rows, because with fewer it would spend its time reading the
 // weight.
 struct Teams {
-  static constexpr int64_t kLeastRows = 16, kMost = 64;
+  static constexpr int64_t kMinRows = 16, kMaxTeams = 64;
   int64_t count = 1, size = 1;
 };
 Teams teams_for(int64_t rows, int64_t panels, int64_t threads) {
   Teams best;
   int64_t least = rows * panels;
-  for (int64_t count = 1; count <= std::clamp<int64_t>(rows / Teams::kLeastRows, 1, Teams::kMost); ++count) {
+  for (int64_t count = 1; count <= std::clamp<int64_t>(rows / Teams::kMinRows, 1, Teams::kMaxTeams); ++count) {
     const int64_t size = std::min(threads / count, panels);
     if (size == 0) break;
     const int64_t time = ((rows + count - 1) / count) * ((panels + size - 1) / size);
@@ -84,7 +84,7 @@ template <class Body> void share_out(int64_t rows, int64_t hidden, int64_t work,
   const int64_t panels = (hidden + kPanel - 1) / kPanel;
   const int64_t threads = std::clamp<int64_t>(rows * work / kGrain, 1, thread_count());
   const Teams wanted = teams_for(rows, panels, threads);
-  std::array<Barrier, Teams::kMost> barriers;
+  std::array<Barrier, Teams::kMaxTeams> barriers;
   parallel_parts(static_cast<int>(wanted.count * wanted.size), [&](int part, int of) {
     const Teams teams = teams_for(rows, panels, of);  // there may be fewer threads than requested
     const int64_t team = part / teams.size, place = part % teams.size;
@@ -118,14 +118,14 @@ class GateProduct {
  public:
   explicit GateProduct(const RecurrentArgs& args)
       : hidden_(args.weight.dim(1)), gates_(gates_of(args.cell)), bias_(args.bias.data<float>()) {
-    static thread_local std::array<Workspace, kMost> spare;
+    static thread_local std::array<Workspace, kMaxGates> buffer;
     for (size_t g = 0; g < static_cast<size_t>(gates_); ++g) {
       const Matrix gate = {.tensor = args.weight,
                            .row_stride = hidden_,
                            .offset = static_cast<int64_t>(g) * hidden_ * hidden_,
                            .transposed = true,
                            .weight = true};
-      weights_[g] = panel_weight(gate, hidden_, hidden_, args.precision, spare[g]);
+      weights_[g] = panel_weight(gate, hidden_, hidden_, args.precision, buffer[g]);
     }
   }
 
@@ -149,11 +149,11 @@ class GateProduct {
   }
 
  private:
-  static constexpr size_t kMost = 4;
+  static constexpr size_t kMaxGates = 4;
 
   int64_t hidden_, gates_;
   const float* bias_;
-  std::array<PanelWeight, kMost> weights_;
+  std::array<PanelWeight, kMaxGates> weights_;
 };
 
 }  // namespace
@@ -195,7 +195,7 @@ void recurrent(Stream& stream, const RecurrentArgs& args) {
 void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
   if (args.concurrent != nullptr) recurrent_grad(stream, *args.concurrent);
   static thread_local Tensor kept_state, saved_cell_state;
-  static thread_local Workspace spare;
+  static thread_local Workspace buffer;
   const int64_t B = args.states.dim(1), H = args.states.dim(2), G = gates_of(args.cell);
   const Steps steps = {.count = args.states.dim(0) - 1, .reverse = args.reverse};
   const Tensor dstate = workspace(kept_state, {B, H});
@@ -208,7 +208,7 @@ void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
 
   if (steps.count > 0 && B > 0 && H > 0) {
     const Matrix matrix = {.tensor = args.weight, .row_stride = H, .weight = true};
-    const PanelWeight weight = panel_weight(matrix, H, G * H, args.precision, spare);
+    const PanelWeight weight = panel_weight(matrix, H, G * H, args.precision, buffer);
     const bool shared = args.dx_gates.raw() == args.dh_gates.raw();
     share_out(B, H, G * H * H, [&](const Share& share) {
       const auto through_gates = [&](int64_t t) {

@@ -22,15 +22,15 @@ template <class T> LogitRow read_logits(const T* x, int64_t n) {
   double exponentials = 0, logits = 0;  // sum of exp(x - largest), and of x
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t end = std::min(n, begin + kBlock);
-    Floats most(largest), total(0);
+    Floats running_max(largest), total(0);
     each_register(begin, end, [&](int64_t i, auto lanes) {
       const Floats v = load(x + i, lanes);
-      most = maximum(most, mask_lanes(v, lanes, Floats(-HUGE_VALF)));
+      running_max = maximum(running_max, mask_lanes(v, lanes, Floats(-HUGE_VALF)));
       total += v;  // v is 0 past the end
     });
     logits += sum(total);
     const float before = largest;
-    largest = max(most);
+    largest = max(running_max);
     if (largest == -HUGE_VALF) continue;
     exponentials *= std::exp(static_cast<double>(before) - largest);
     const Floats shift(largest);

@@ -72,11 +72,11 @@ template <class T, class Body> __device__ void with_y(bool far, Body&& body) {
 
 // Sums kCount numbers over the lanes of a warp: lane i gets the sum of number i % kCount. After each exchange a lane
 // continues with half of the numbers.
-template <int kCount, int kMost> __device__ float sums_over_warp(float (&x)[kMost]) {
+template <int kCount, int kSize> __device__ float sums_over_warp(float (&x)[kSize]) {
   static_assert((kCount & (kCount - 1)) == 0 && kCount <= kWarp);
   if constexpr (kCount == 1) {
 #pragma unroll
-    for (int other = kMost; other < kWarp; other *= 2) x[0] += from_lane(x[0], other);
+    for (int other = kSize; other < kWarp; other *= 2) x[0] += from_lane(x[0], other);
     return x[0];
   } else {
     constexpr int kHalf = kCount / 2;

@@ -166,10 +166,10 @@ class Library {
   template <class Bind> bool execute(Stream& stream, const Problem& problem, Bind&& bind) {
     const std::lock_guard lock(mutex_);
     if (handle_ == nullptr) return false;
-    const auto [place, fresh] = graphs_.try_emplace(problem);
-    std::unique_ptr<CudnnGraph>& graph = place->second;  // null if cuDNN does not support it
+    const auto [it, inserted] = graphs_.try_emplace(problem);
+    std::unique_ptr<CudnnGraph>& graph = it->second;  // null if cuDNN does not support it
     try {
-      if (fresh) graph = planned(problem);
+      if (inserted) graph = planned(problem);
       if (graph == nullptr) return false;
       graph->execute(handle_, stream, bind());
       return true;
@@ -197,9 +197,9 @@ Library& library_of(Device device) {
   static std::array<Library*, 256> libraries = {};
   use(device);
   const std::lock_guard lock(mutex);
-  Library*& made = libraries[device.index];
-  if (made == nullptr) made = new Library();
-  return *made;
+  Library*& library = libraries[device.index];
+  if (library == nullptr) library = new Library();
+  return *library;
 }
 
 bool is_aligned(const Tensor& x) { return reinterpret_cast<uintptr_t>(x.raw()) % 16 == 0; }

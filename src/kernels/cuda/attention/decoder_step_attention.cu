@@ -186,10 +186,10 @@ __global__ void __launch_bounds__(kStepThreads)
     }
     shares.gather(sums);
     if (!inside || shares.group != 0) continue;
-    Pack<bf16> made;
+    Pack<bf16> result;
 #pragma unroll
-    for (int k = 0; k < kPack; ++k) store(made.x + k, sums[k]);
-    store_pack(out + at.out + column, made);
+    for (int k = 0; k < kPack; ++k) store(result.x + k, sums[k]);
+    store_pack(out + at.out + column, result);
   }
 }
 
@@ -260,27 +260,28 @@ __global__ void __launch_bounds__(kStepThreads)
   shares.gather(sums);
   if (!inside || shares.group != 0) return;
   bf16* to = dquery + at.t * at.key_stride + at.row * x.width + column;
-  Pack<bf16> made = {};
-  if (accumulate) made = load_pack(to);
+  Pack<bf16> result = {};
+  if (accumulate) result = load_pack(to);
 #pragma unroll
   for (int k = 0; k < kPack; ++k) {
     const float factor = kDot ? x.scale : x.v[blockIdx.y * x.width + column + k];
-    store(made.x + k, factor * sums[k] + (accumulate ? load(made.x + k) : 0.0f));
+    store(result.x + k, factor * sums[k] + (accumulate ? load(result.x + k) : 0.0f));
   }
-  store_pack(to, made);
+  store_pack(to, result);
 }
 
-template <class Args> bool supports(const Args& args, const Tensor& given, const Tensor& made) {
+template <class Args> bool supports(const Args& args, const Tensor& input, const Tensor& output) {
   const int64_t width = args.query.dim(2) / args.heads, value_width = args.values.dim(2) / args.heads;
   return args.query.dtype() == DType::kBF16 && width % kPack == 0 && value_width % kPack == 0 &&
          width <= kMaxPacks * kWarp * kPack && args.keys.dim(0) <= kMaxKeys && is_packed(args.query.raw()) &&
-         is_packed(args.keys.raw()) && is_packed(args.values.raw()) && is_packed(given.raw()) && is_packed(made.raw());
+         is_packed(args.keys.raw()) && is_packed(args.values.raw()) && is_packed(input.raw()) &&
+         is_packed(output.raw());
 }
 // The tensor-core kernels are faster for narrow heads.
-template <class Args> bool supports_dot(const Args& args, const Tensor& given, const Tensor& made) {
+template <class Args> bool supports_dot(const Args& args, const Tensor& input, const Tensor& output) {
   constexpr int64_t kMaxQueries = 8, kMaxNarrow = 128;
   return args.query.dim(0) <= kMaxQueries && args.query.dim(2) / args.heads > kMaxNarrow && args.dropout == 0.0f &&
-         !args.mask.bias && supports(args, given, made);
+         !args.mask.bias && supports(args, input, output);
 }
 
 Grid grid_of(const StepView& x) {

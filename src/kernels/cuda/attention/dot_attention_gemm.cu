@@ -38,11 +38,11 @@ __global__ void scores_grad_kernel(const bf16* weights, const float* dweights, b
   if (row >= rows) return;
   weights += row * keys;
   dweights += row * keys;
-  float along = 0.0f;
-  for (int64_t s = threadIdx.x; s < keys; s += kWarp) along += load(weights + s) * dweights[s];
-  along = over_warp(along, Sum());
+  float delta = 0.0f;
+  for (int64_t s = threadIdx.x; s < keys; s += kWarp) delta += load(weights + s) * dweights[s];
+  delta = over_warp(delta, Sum());
   for (int64_t s = threadIdx.x; s < keys; s += kWarp) {
-    store(dscores + row * keys + s, load(weights + s) * (dweights[s] - along));
+    store(dscores + row * keys + s, load(weights + s) * (dweights[s] - delta));
   }
 }
 

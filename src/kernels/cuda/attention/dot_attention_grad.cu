@@ -25,18 +25,18 @@ struct CellGrad {
   float weight = 0.0f, dproduct = 0.0f;
 };
 template <class T>
-__device__ CellGrad cell_grad(const DotAttention<T>& x, const float* along, uint64_t stream, int64_t row, int64_t t,
+__device__ CellGrad cell_grad(const DotAttention<T>& x, const float* delta, uint64_t stream, int64_t row, int64_t t,
                               int64_t s, float product, float dweight) {
   const float score = x.score(product, row, t, s);
   if (score == -kInfinity) return {};
   const float weight = expf(score - x.lse[row * x.queries + t]), f = x.factor(stream, row, t, s);
-  return {weight * f, x.scale * weight * (f * dweight - along[row * x.queries + t])};
+  return {weight * f, x.scale * weight * (f * dweight - delta[row * x.queries + t])};
 }
 
 // Each block computes dquery for 32 queries, iterating over the keys.
 template <int kCount, class T>
 __global__ void __launch_bounds__(kTileThreads)
-    dot_query_grad_kernel(const __grid_constant__ DotAttention<T> x, const T* dout, const float* along, T* dquery) {
+    dot_query_grad_kernel(const __grid_constant__ DotAttention<T> x, const T* dout, const float* delta, T* dquery) {
   __shared__ ProductTile own_tile, other_tile;
   __shared__ float dproducts[kTileRows][kWarp + 1];
   __shared__ ColumnTile columns;
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kTileThreads)
 #pragma unroll
     for (int r = 0; r < kOwnRows; ++r) {
       const int64_t t = first + warp * kOwnRows + r, s = begin + lane;
-      const CellGrad cell = cell_grad(x, along, stream, row, t, s, products[r], dweights[r]);
+      const CellGrad cell = cell_grad(x, delta, stream, row, t, s, products[r], dweights[r]);
       dproducts[warp * kOwnRows + r][lane] = cell.dproduct;
     }
     load_tile<kCount * kWarp>(columns, keys, begin, end, column);
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kTileThreads)
 // Each block computes dkeys and dvalues for 32 keys, iterating over the queries.
 template <int kCount, class T>
 __global__ void __launch_bounds__(kTileThreads)
-    dot_key_grad_kernel(const __grid_constant__ DotAttention<T> x, const T* dout, const float* along, T* dkeys,
+    dot_key_grad_kernel(const __grid_constant__ DotAttention<T> x, const T* dout, const float* delta, T* dkeys,
                         T* dvalues) {
   __shared__ ProductTile own_tile, other_tile;
   __shared__ float weights[kTileRows][kWarp + 1], dproducts[kTileRows][kWarp + 1];
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(kTileThreads)
 #pragma unroll
     for (int r = 0; r < kOwnRows; ++r) {
       const int64_t s = first + warp * kOwnRows + r, t = begin + lane;
-      const CellGrad cell = cell_grad(x, along, stream, row, t, s, products[r], dweights[r]);
+      const CellGrad cell = cell_grad(x, delta, stream, row, t, s, products[r], dweights[r]);
       weights[warp * kOwnRows + r][lane] = cell.weight;
       dproducts[warp * kOwnRows + r][lane] = cell.dproduct;
     }
@@ -147,10 +147,10 @@ void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
     const DotAttention<T> x(args);
     const T* dout = args.dout.data<T>();
     Workspace workspace(stream);
-    float* along = workspace.allocate<float>(x.rows() * x.queries);
+    float* delta = workspace.allocate<float>(x.rows() * x.queries);
     row_sums(stream, x.rows() * x.queries, x.value_width,
              OutputDotGrad<T>{args.out.data<T>(), dout, x.rows(), x.queries, x.value_width},
-             SumTo<float>{along, false});
+             SumTo<float>{delta, false});
     const auto grid_for = [&](int64_t rows, int64_t width, int columns) {
       return Grid{dim3(to_unsigned(x.rows()), to_unsigned(ceil_div(rows, kTileRows)),
                        to_unsigned(ceil_div(width, columns * kWarp))),
@@ -159,7 +159,7 @@ void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
     if (args.dquery) {
       with_columns(x.key_width, [&](auto count) {
         constexpr int kCount = decltype(count)::value;
-        launch(stream, dot_query_grad_kernel<kCount, T>, grid_for(x.queries, x.key_width, kCount), x, dout, along,
+        launch(stream, dot_query_grad_kernel<kCount, T>, grid_for(x.queries, x.key_width, kCount), x, dout, delta,
                args.dquery.data<T>());
       });
     }
@@ -167,7 +167,7 @@ void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
       const int64_t width = std::max(x.key_width, x.value_width);
       with_columns(width, [&](auto count) {
         constexpr int kCount = decltype(count)::value;
-        launch(stream, dot_key_grad_kernel<kCount, T>, grid_for(x.count, width, kCount), x, dout, along,
+        launch(stream, dot_key_grad_kernel<kCount, T>, grid_for(x.count, width, kCount), x, dout, delta,
                args.dkeys.data<T>(), args.dvalues.data<T>());
       });
     }

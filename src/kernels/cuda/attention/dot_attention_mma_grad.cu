@@ -12,7 +12,7 @@ namespace {
 
 struct Gradients {
   const bf16* dout;
-  const float* along;  // dout . out of each query; null if the block computes it
+  const float* delta;  // dout . out of each query; null if the block computes it
   bf16 *dquery, *dkeys, *dvalues;
 };
 
@@ -22,7 +22,7 @@ template <int kKeys> struct Cells {
 
   // `query` and `dout` are the warp's rows of these tiles. kWhole means that the tile has all keys.
   template <int kWidth, bool kWhole>
-  __device__ void find(const Attention& x, const Dropout& dropout, const float* along, const Which& which, int first,
+  __device__ void find(const Attention& x, const Dropout& dropout, const float* delta, const Which& which, int first,
                        int begin, const bf16* query, const bf16* keys, const bf16* dout, const bf16* values) {
     float scores[1][kKeys / 8][4] = {}, dweights[1][kKeys / 8][4] = {};
     add_row_products<kWidth>(scores, query, keys);
@@ -36,7 +36,7 @@ template <int kKeys> struct Cells {
       masks[half] = RowMask(x, which, t);
       log_sum[half] = t < x.queries ? x.lse[row * x.queries + t] * kLog2E : 0.0f;
       if (log_sum[half] == -kInfinity) log_sum[half] = 0.0f;  // all keys are masked, so that all scores are -inf
-      if (!kWhole && t < x.queries) sum[half] = along[row * x.queries + t];
+      if (!kWhole && t < x.queries) sum[half] = delta[row * x.queries + t];
     }
     mask_scores(scores[0], masks, begin, x.scale * kLog2E);
     uint32_t kept[kKeys / 32][2];
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Backward<kWidth, kWarps, kOnce
     QueryGradient<kWidth> query_gradient;
     if (own_query < queries) {
       Cells<kKeys> cells;
-      cells.template find<kWidth, kWhole>(x, dropout, grads.along, which, own_query, first, query_tile + warp * kOwn,
+      cells.template find<kWidth, kWhole>(x, dropout, grads.delta, which, own_query, first, query_tile + warp * kOwn,
                                           key_tile, dout_tile + warp * kOwn, value_tile);
       put_cells<kKeys>(weights + warp * kPiece * stride_of<kKeys>, cells.weights);
       put_cells<kKeys>(dscores + warp * kPiece * stride_of<kKeys>, cells.dscores);
@@ -229,7 +229,7 @@ __global__ void __launch_bounds__(4 * kWarp)
     wait_for_copies<0>();
     __syncthreads();
     Cells<kKeys> cells;
-    cells.template find<kWidth, false>(x, dropout, grads.along, which, first, begin, own_query, key_tile, own_dout,
+    cells.template find<kWidth, false>(x, dropout, grads.delta, which, first, begin, own_query, key_tile, own_dout,
                                        value_tile);
 #pragma unroll
     for (int k = 0; k < kKeys / kPiece; ++k) {
@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(4 * kWarp)
 
 // Computes dout . out of each query. A row is shared by as many lanes as it has vectors, at most 16.
 __global__ void __launch_bounds__(kBlock)
-    along_kernel(const bf16* out, const bf16* dout, float* along, int64_t rows, int64_t queries, int64_t width) {
+    delta_kernel(const bf16* out, const bf16* dout, float* delta, int64_t rows, int64_t queries, int64_t width) {
   constexpr int kLanes = 16;
   const int64_t n = first_element() / kLanes, column = first_element() % kLanes * kVector;
   float sum = 0.0f;  // row n is query n / rows of head n % rows, in the order of memory
@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(kBlock)
     }
   }
   for (int other = kLanes / 2; other > 0; other /= 2) sum += from_lane(sum, other);
-  if (column == 0 && n < rows * queries) along[n % rows * queries + n / rows] = sum;
+  if (column == 0 && n < rows * queries) delta[n % rows * queries + n / rows] = sum;
 }
 
 __global__ void __launch_bounds__(kBlock) add_elements_kernel(Vector* to, const Vector* from, int64_t count) {
@@ -280,10 +280,10 @@ template <int kWidth> void launch_all(Stream& stream, const Attention& x, Gradie
   if (x.count <= 32) return launch_grad<kWidth, 2, true, false>(stream, x, grads);
   if (x.count <= 64) return launch_grad<kWidth, 4, true, false>(stream, x, grads);
   Workspace workspace(stream);
-  float* along = workspace.allocate<float>(x.rows() * x.queries);
+  float* delta = workspace.allocate<float>(x.rows() * x.queries);
   const Grid all = {dim3(to_unsigned(ceil_div(x.rows() * x.queries * 16, kBlock))), dim3(kBlock)};
-  launch(stream, along_kernel, all, out, grads.dout, along, x.rows(), x.queries, x.key_width);
-  grads.along = along;
+  launch(stream, delta_kernel, all, out, grads.dout, delta, x.rows(), x.queries, x.key_width);
+  grads.delta = delta;
   if (grads.dquery != nullptr) {
     using Form = Backward<kWidth, 4>;
     const Grid grid = {dim3(to_unsigned(x.rows()), to_unsigned(ceil_div(x.queries, Form::kKeys))), dim3(Form::kThreads),

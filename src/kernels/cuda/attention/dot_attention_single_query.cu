@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kThreads)
       const int s = begin + i * kGroups + group;
       value[i] = read(x.values, value_width, s, s < end);
     }
-    float scores[kRoundOfWarp], most = largest;
+    float scores[kRoundOfWarp], running_max = largest;
 #pragma unroll
     for (int i = 0; i < kRoundOfWarp; ++i) {
       const int s = begin + i * kGroups + group;
@@ -191,13 +191,14 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int other = kGroup / 2; other > 0; other /= 2) product += from_lane(product, other);
       scores[i] = s < end ? x.mask(x.scale * product, b, h, 0, s) : -kInfinity;
-      most = fmaxf(most, scores[i]);
+      running_max = fmaxf(running_max, scores[i]);
     }
 #pragma unroll
-    for (int other = kWarp / 2; other >= kGroup; other /= 2) most = fmaxf(most, from_lane(most, other));
-    if (most == -kInfinity) continue;  // all of these keys are masked
-    const float smaller = __expf(largest - most);
-    largest = most;
+    for (int other = kWarp / 2; other >= kGroup; other /= 2)
+      running_max = fmaxf(running_max, from_lane(running_max, other));
+    if (running_max == -kInfinity) continue;  // all of these keys are masked
+    const float smaller = __expf(largest - running_max);
+    largest = running_max;
     total *= smaller;
 #pragma unroll
     for (int c = 0; c < kColumns<T>; ++c) sums[c] *= smaller;

@@ -108,9 +108,9 @@ class Library {
 
   bool gemm(cudaStream_t stream, const GemmArgs& x, const void* bias) {
     const std::lock_guard lock(mutex_);
-    const auto [place, fresh] = plans_.try_emplace(key_of(x, bias));
-    Plan& plan = place->second;
-    if (fresh) create(plan, x, bias);
+    const auto [it, inserted] = plans_.try_emplace(key_of(x, bias));
+    Plan& plan = it->second;
+    if (inserted) create(plan, x, bias);
     if (!plan.usable) return false;
     if (bias != nullptr) set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const float beta = x.accumulate ? 1.0f : 0.0f;
@@ -186,9 +186,9 @@ Library& library_of(Device device) {
   static std::array<Library*, 256> libraries = {};
   use(device);
   const std::lock_guard lock(mutex);
-  Library*& made = libraries[device.index];
-  if (made == nullptr) made = new Library(device);
-  return *made;
+  Library*& library = libraries[device.index];
+  if (library == nullptr) library = new Library(device);
+  return *library;
 }
 
 }  // namespace

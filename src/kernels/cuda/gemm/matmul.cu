@@ -153,9 +153,9 @@ Factor weight_factor(const Tensor& weight, DType elements, Precision precision) 
 }
 
 void fallback_gemm(Stream& stream, const GemmArgs& args) {
-  constexpr int64_t kMost = 65535;
+  constexpr int64_t kMaxGridZ = 65535;
   const Grid grid = {dim3(to_unsigned(ceil_div(args.m, kTile)), to_unsigned(ceil_div(args.n, kTile)),
-                          to_unsigned(std::min(args.batch, kMost))),
+                          to_unsigned(std::min(args.batch, kMaxGridZ))),
                      dim3(kTile, kTile)};
   launch(stream, fallback_gemm_kernel, grid, args);
 }

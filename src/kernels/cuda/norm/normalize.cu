@@ -33,8 +33,8 @@ __global__ void normalize_grad_kernel(const T* y, const float* scale, const T* d
   dx += row * width;
   float sum = 0.0f;
   for (int64_t i = threadIdx.x; scale[row] > 0.0f && i < width; i += kTeam) sum += load(y + i) * load(dy + i);
-  const float along = Team<kTeam>::sum(sum), size = fabsf(scale[row]);
-  for (int64_t i = threadIdx.x; i < width; i += kTeam) add(dx + i, size * (load(dy + i) - load(y + i) * along));
+  const float dot = Team<kTeam>::sum(sum), size = fabsf(scale[row]);
+  for (int64_t i = threadIdx.x; i < width; i += kTeam) add(dx + i, size * (load(dy + i) - load(y + i) * dot));
 }
 
 }  // namespace

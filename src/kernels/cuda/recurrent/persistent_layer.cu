@@ -51,7 +51,7 @@ template <Cell kCell, int kUnits, int kRows> class Block {
  private:
   struct Item {  // the inputs of a step for a pair of units, then its outputs
     uint32_t in[kGates], state, cell_state, saved[kSaved + 1];
-    bool there, within;  // whether the sentence exists, and whether it has not ended
+    bool exists, active;  // whether the sentence exists, and whether it has not ended
   };
 
   __device__ int64_t state_size() const { return int64_t{x_.batch} * x_.hidden; }
@@ -113,10 +113,10 @@ template <Cell kCell, int kUnits, int kRows> class Block {
   }
 
   __device__ Item read(int64_t t, int tile, int item) const {
-    Item x = {.there = own_.has(tile, item), .within = false};
-    if (!x.there) return x;
+    Item x = {.exists = own_.has(tile, item), .active = false};
+    if (!x.exists) return x;
     const int64_t b = own_.sentence(tile, item), at = steps_.before(t) * state_size() + own_.at(tile, item);
-    x.within = layer_.lengths == nullptr || t < layer_.lengths[b];
+    x.active = layer_.lengths == nullptr || t < layer_.lengths[b];
     x.state = load_pair(layer_.states + at);
     if constexpr (kHasCellState) x.cell_state = load_pair(layer_.cell_states + at);
     const bf16* in = layer_.x_gates + t * kGates * state_size() + own_.at(tile, item, kGates);
@@ -126,9 +126,9 @@ template <Cell kCell, int kUnits, int kRows> class Block {
   }
 
   __device__ void finish(int64_t t, int tile, int item, Item& x, bool product) {
-    if (!x.there) return;
+    if (!x.exists) return;
     const int64_t at = steps_.after(t) * state_size() + own_.at(tile, item);
-    if (!x.within) return store_pair(layer_.states + at, x.state);
+    if (!x.active) return store_pair(layer_.states + at, x.state);
     const int row = own_.row(item), column = own_.column();
     Two own[kGates];
 #pragma unroll
@@ -154,10 +154,10 @@ template <Cell kCell, int kUnits, int kRows> class Block {
   }
 
   __device__ void write_saved(int64_t t, int tile, int item, const Item& x) {
-    if (!x.there) return;
+    if (!x.exists) return;
     if constexpr (kHasCellState)
       store_pair(layer_.cell_states + steps_.after(t) * state_size() + own_.at(tile, item), x.cell_state);
-    if (kSaved == 0 || layer_.saved == nullptr || !x.within) return;
+    if (kSaved == 0 || layer_.saved == nullptr || !x.active) return;
     bf16* saved = layer_.saved + t * kSaved * state_size() + own_.at(tile, item, kSaved);
 #pragma unroll
     for (int s = 0; s < kSaved; ++s) store_pair(saved + s * x_.hidden, x.saved[s]);

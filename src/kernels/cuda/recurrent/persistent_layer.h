@@ -89,14 +89,14 @@ template <int kRows, int kColumns> class PersistentGemm {
   // Computes this warp's part of rows [kRows,depth] times the weight. The block has every kStride-th chunk of k,
   // starting at `rank`. Rows past the last one read the last row.
   template <int kStride = 1>
-  __device__ void multiply(const bf16* rows, int there, int depth, Pairs* weight, int rank = 0) {
+  __device__ void multiply(const bf16* rows, int row_count, int depth, Pairs* weight, int rank = 0) {
     constexpr int kAhead = kTall * kWide > 24 ? 2 : 4;  // loads in flight, limited by registers
     const int lane = lane_of_thread(), warp = static_cast<int>(threadIdx.x) / kWarp;
     const int column = rank * kChunk + lane % 4 * kVector;
     const bf16* from[kTall][2];
 #pragma unroll
     for (int i = 0; i < 2 * kTall; ++i) {
-      const int row = std::min(i * 8 + lane / 4, there - 1);
+      const int row = std::min(i * 8 + lane / 4, row_count - 1);
       from[i / 2][i % 2] = rows + int64_t{row} * depth + column;
     }
     const int chunks = own_chunks<kStride>(depth, rank);
@@ -176,12 +176,12 @@ template <int kRows, int kColumns> class PersistentGemm {
       float(&own)[4] = sums_[i / kWide][i % kWide];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        Two& there = part[two_at(i, half, lane)];
+        Two& stored = part[two_at(i, half, lane)];
         if constexpr (kTake) {
-          own[2 * half] += there.x;
-          own[2 * half + 1] += there.y;
+          own[2 * half] += stored.x;
+          own[2 * half + 1] += stored.y;
         } else {
-          there = {own[2 * half], own[2 * half + 1]};
+          stored = {own[2 * half], own[2 * half + 1]};
         }
       }
     }

@@ -69,7 +69,7 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
     uint32_t saved[kSaved + 1], dstate;
     uint32_t dx[kGates];  // accumulated in place
     uint32_t past[2];     // new state for tanh; old state for gru; old and new cell state for lstm
-    bool there, within;   // whether the sentence exists, and whether it has not ended
+    bool exists, active;  // whether the sentence exists, and whether it has not ended
   };
 
   __device__ static Two two_of(uint32_t pair) { return {low_of(pair), high_of(pair)}; }
@@ -163,7 +163,7 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
     }
 #pragma unroll
     for (int i = 0; i < Own::kItems; ++i) {
-      if (!items[i].there) continue;
+      if (!items[i].exists) continue;
       const Two carried = carried_state(tile, i), from_weight = product ? product_at(i) : Two{0.0f, 0.0f};
       const float dnew[2] = {low_of(items[i].dstate) + carried.x + from_weight.x,
                              high_of(items[i].dstate) + carried.y + from_weight.y};
@@ -173,7 +173,7 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
     if (layer_.dx_gates == nullptr) return;
 #pragma unroll
     for (int i = 0; i < Own::kItems; ++i) {  // after the barrier, because no other block reads these values
-      if (!items[i].there || !items[i].within) continue;
+      if (!items[i].exists || !items[i].active) continue;
       bf16* dx = layer_.dx_gates + t * kGates * state_size() + own_.at(tile, i, kGates);
 #pragma unroll
       for (int g = 0; g < kGates; ++g) store_pair(dx + g * x_.hidden, items[i].dx[g]);
@@ -181,12 +181,12 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
   }
 
   __device__ Item read(int64_t t, int tile, int item) const {
-    Item x = {.there = own_.has(tile, item), .within = false};
-    if (!x.there) return x;
-    x.within = layer_.lengths == nullptr || t < layer_.lengths[own_.sentence(tile, item)];
+    Item x = {.exists = own_.has(tile, item), .active = false};
+    if (!x.exists) return x;
+    x.active = layer_.lengths == nullptr || t < layer_.lengths[own_.sentence(tile, item)];
     const int64_t at = own_.at(tile, item), now = t * state_size() + at;
     if (layer_.dstates != nullptr) x.dstate = load_pair(layer_.dstates + now);
-    if (!x.within) return x;
+    if (!x.active) return x;
     const int64_t before = steps_.before(t) * state_size() + at, after = steps_.after(t) * state_size() + at;
     if constexpr (kCell == Cell::kTanh) x.past[0] = load_pair(layer_.states + after);
     if constexpr (kCell == Cell::kGru) x.past[0] = load_pair(layer_.states + before);
@@ -206,7 +206,7 @@ template <Cell kCell, int kUnits, int kRows, int kCluster> class BlockGrad {
 
   __device__ void finish(int64_t t, int tile, int item, Item& x, const float (&dnew)[2]) {
     bf16* dh = layer_.dh_gates + t * kGates * state_size() + own_.at(tile, item, kGates);
-    if (!x.within) {  // the step copied the state
+    if (!x.active) {  // the step copied the state
 #pragma unroll
       for (int g = 0; g < kGates; ++g) store_pair(dh + g * x_.hidden, 0);
       carried_state(tile, item) = {dnew[0], dnew[1]};

@@ -12,12 +12,12 @@ struct ExpSum {
   float largest = -kInfinity, sum = 0.0f;
 
   template <class T, int kCount> __device__ void see(const Pack<T, kCount>& pack) {
-    float most = -kInfinity;
+    float running_max = -kInfinity;
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) most = fmaxf(most, load(pack.x + k));
-    if (most > largest) {
-      sum *= expf(largest - most);  // exp(-inf) is 0
-      largest = most;
+    for (int k = 0; k < kCount; ++k) running_max = fmaxf(running_max, load(pack.x + k));
+    if (running_max > largest) {
+      sum *= expf(largest - running_max);  // exp(-inf) is 0
+      largest = running_max;
     }
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {

@@ -97,8 +97,8 @@ void column_sums(Stream& stream, int64_t outer, int64_t rows, int64_t columns, F
            out);
   };
   const int64_t blocks = ceil_div(columns, kWarp) * outer;
-  const int64_t most = std::max<int64_t>(1, kEnoughBlocks / std::max<int64_t>(blocks, 1));
-  const int64_t pieces = std::clamp<int64_t>(rows / kShortPiece, 1, most);
+  const int64_t max_pieces = std::max<int64_t>(1, kEnoughBlocks / std::max<int64_t>(blocks, 1));
+  const int64_t pieces = std::clamp<int64_t>(rows / kShortPiece, 1, max_pieces);
   const int64_t piece = std::max<int64_t>(ceil_div(rows, pieces), 1);
   if (ceil_div(rows, piece) <= 1) return sum_up(f, to, rows, piece);
   Workspace workspace(stream);

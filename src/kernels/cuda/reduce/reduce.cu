@@ -47,14 +47,14 @@ __global__ void packed_column_sums_kernel(const T* x, float* parts, int64_t rows
 template <class T, class Y> void packed_column_sums(Stream& stream, const ReduceArgs& args, const SumTo<Y>& to) {
   constexpr int64_t kEnoughBlocks = 528, kMinRows = 4 * kSumWarps;  // of a grid; of a block
   const int64_t across = ceil_div(args.inner, kWarp * kPack);
-  const int64_t most = std::clamp<int64_t>(kEnoughBlocks / (across * args.outer), 1, kShortColumn);
-  const int64_t pieces = std::clamp<int64_t>(args.count / kMinRows, 1, most);
-  const int64_t piece = ceil_div(args.count, pieces), made = ceil_div(args.count, piece);
+  const int64_t max_pieces = std::clamp<int64_t>(kEnoughBlocks / (across * args.outer), 1, kShortColumn);
+  const int64_t pieces = std::clamp<int64_t>(args.count / kMinRows, 1, max_pieces);
+  const int64_t piece = ceil_div(args.count, pieces), count = ceil_div(args.count, piece);
   Workspace workspace(stream);
-  float* parts = workspace.allocate<float>(args.outer * made * args.inner);
-  const Grid grid = {dim3(to_unsigned(across), to_unsigned(made), to_unsigned(args.outer)), dim3(kWarp, kSumWarps)};
+  float* parts = workspace.allocate<float>(args.outer * count * args.inner);
+  const Grid grid = {dim3(to_unsigned(across), to_unsigned(count), to_unsigned(args.outer)), dim3(kWarp, kSumWarps)};
   launch(stream, packed_column_sums_kernel<T>, grid, args.x.data<T>(), parts, args.count, args.inner, piece);
-  column_sums(stream, args.outer, made, args.inner, ReadColumns{parts, args.inner}, to);
+  column_sums(stream, args.outer, count, args.inner, ReadColumns{parts, args.inner}, to);
 }
 
 template <class T, class Y> void sums(Stream& stream, const ReduceArgs& args) {
