@@ -1,4 +1,4 @@
-// Batch normalisation (Ioffe & Szegedy 2015) of rows [N,C], on registers of channels.
+// Batch normalisation (Ioffe & Szegedy 2015) of rows [N,C], with SIMD over the channels.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/norm/batch_norm.cpp"
 #include "kernels/cpu/functions.h"
@@ -9,7 +9,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-// running = (1 - momentum) running + momentum batch, and the statistics themselves.
+// Updates running = (1 - momentum) running + momentum batch, and stores the statistics.
 template <class T> void batch_statistics(const BatchNormArgs& args, int64_t rows, int64_t channels) {
   const T* x = args.x.data<T>();
   float *mean = args.mean.data<float>(), *rstd = args.rstd.data<float>();

@@ -1,4 +1,4 @@
-// Pooling over the time steps of sequences [T,B,D], on registers of D.
+// Pooling over the time steps of sequences [T,B,D], with SIMD over D.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/reduce/pool_time.cpp"
 #include "kernels/cpu/common/parallel_blocks.h"
@@ -13,7 +13,7 @@ int64_t steps_of(const Tensor& lengths, int64_t b, int64_t steps) {
   return lengths ? std::clamp<int64_t>(lengths.data<int32_t>()[b], 0, steps) : steps;
 }
 
-// The maximum of `steps` elements that are `stride` apart, and the first step that has it.
+// Returns the maximum of `steps` elements that are `stride` apart, and the first step that has it.
 template <class T, class Lanes>
 void maximum_over_time(const T* x, int64_t steps, int64_t stride, T* y, int32_t* index, Lanes lanes) {
   Floats running_max(0);

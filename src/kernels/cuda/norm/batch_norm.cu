@@ -12,7 +12,7 @@ template <class T> struct Values {
   __device__ float operator()(int64_t n, int64_t c) const { return load(x + n * channels + c); }
 };
 
-// The squares of what is left of x without its mean.
+// The squared deviations of x from its mean.
 template <class T> struct Squares {
   Values<T> x;
   const float* mean;
@@ -22,7 +22,7 @@ template <class T> struct Squares {
   }
 };
 
-// dy z, with the normalised z.
+// The products dy z, with the normalised z.
 template <class T> struct ScaledGrads {
   Values<T> x, dy;
   const float *mean, *rstd;
@@ -48,9 +48,9 @@ struct PutVariance {
     average(running + c, momentum, squares / (count - 1.0f));
   }
 };
-// The mean of a gradient over the rows (times 0 outside training), and its sum for a parameter.
+// Writes the mean of a gradient over the rows (times 0 outside training) and adds its sum to a parameter's gradient.
 struct PutGrad {
-  float *mean, *parameter;  // the latter may be null
+  float *mean, *parameter;  // `parameter` may be null
   float scale;
   __device__ void put(int64_t c, float sum) const {
     mean[c] = scale * sum;
