@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   // To see what whole layers in one kernel are worth.
-  if (std::getenv("FOVEA_STEP_BY_STEP") != nullptr) fovea::cuda::at_once_limits.fewest_steps = 1 << 20;
+  if (std::getenv("FOVEA_STEP_BY_STEP") != nullptr) fovea::cuda::persistent_limits.min_steps = 1 << 20;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const bench::PeerFigures peers(options.peers);
   std::vector<bench::Table> tables;

@@ -47,12 +47,12 @@ class Attending {
   }
   void forward() {
     tape_.reset();
-    const Recording recording(tape_);
+    const TapeScope tape_scope(tape_);
     last_ = forward(Var(query_), Var(keys_), Var(values_), Var(v_)).value();
   }
   void both() {
     tape_.reset();
-    const Recording recording(tape_);
+    const TapeScope tape_scope(tape_);
     Gradient gradients[] = {Gradient(query_), Gradient(keys_), Gradient(values_), Gradient(v_)};
     const Var out = forward(Var(query_, &gradients[0]), Var(keys_, &gradients[1]), Var(values_, &gradients[2]),
                             Var(v_, &gradients[3]));

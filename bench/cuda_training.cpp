@@ -125,14 +125,14 @@ class Training {
   double gradients() {
     const PrecisionScope scope(precision_);
     tape_.reset();
-    const Recording recording(tape_);
+    const TapeScope tape_scope(tape_);
     forward_backward();
     return to_host<float>(loss_)[0];
   }
   void step() {
     const PrecisionScope scope(precision_);
     tape_.reset();
-    const Recording recording(tape_);
+    const TapeScope tape_scope(tape_);
     parameters_.values().buffer()->refresh_derived();
     graphs_.run(kAccumulate, tape_.generation(), [&] {
       forward_backward();

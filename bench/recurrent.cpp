@@ -58,7 +58,7 @@ class Layer {
     for (Tensor* d : {&db_x_, &db_h_}) *d = zeros({gates_}, DType::kF32, kCpu);
     for (Tensor* g : {&x_gates_, &dx_gates_, &dh_gates_}) *g = zeros(gates, c.dtype, kCpu);
     states_ = zeros(states, c.dtype, kCpu);
-    if (c.cell == Cell::kLstm) memories_ = zeros(states, c.dtype, kCpu);
+    if (c.cell == Cell::kLstm) cell_states_ = zeros(states, c.dtype, kCpu);
     saved_ = zeros({c.steps, c.batch, saved_of(c.cell) * hidden_}, c.dtype, kCpu);
     dx_ = zeros({c.steps, c.batch, hidden_}, c.dtype, kCpu);
     initial_ = random_tensor(random, {c.batch, hidden_}, c.dtype, 1);
@@ -119,7 +119,7 @@ class Layer {
     RecurrentArgs forward = layer.forward_args();
     for (Tensor RecurrentArgs::*field :
          {&RecurrentArgs::x_gates, &RecurrentArgs::weight, &RecurrentArgs::bias, &RecurrentArgs::initial_state,
-          &RecurrentArgs::states, &RecurrentArgs::memories, &RecurrentArgs::saved}) {
+          &RecurrentArgs::states, &RecurrentArgs::cell_states, &RecurrentArgs::saved}) {
       if (forward.*field) forward.*field = cast(forward.*field, DType::kF32, Device::reference());
     }
     kernels(Device::reference()).recurrent(stream(Device::reference()), forward);
@@ -130,7 +130,7 @@ class Layer {
       backward.*field = cast(backward.*field, DType::kF32, Device::reference());
     }
     for (const Tensor& d : {backward.dx_gates, backward.dinitial_state}) zero_memory(d.device(), d.raw(), d.bytes());
-    backward.states = forward.states, backward.memories = forward.memories, backward.saved = forward.saved;
+    backward.states = forward.states, backward.cell_states = forward.cell_states, backward.saved = forward.saved;
     kernels(Device::reference()).recurrent_grad(stream(Device::reference()), backward);
     expect_near("states", layer.states_, forward.states);
     expect_near("dx_gates", layer.dx_gates_, backward.dx_gates);
@@ -146,7 +146,7 @@ class Layer {
             .bias = b_h_,
             .initial_state = initial_,
             .states = states_,
-            .memories = memories_,
+            .cell_states = cell_states_,
             .saved = saved_,
             .precision = c_.precision()};
   }
@@ -154,7 +154,7 @@ class Layer {
     return {.cell = c_.cell,
             .weight = w_h_,
             .states = states_,
-            .memories = memories_,
+            .cell_states = cell_states_,
             .saved = saved_,
             .dstates = dy_,
             .dx_gates = dx_gates_,
@@ -216,7 +216,7 @@ class Layer {
 
   Case c_;
   int64_t rows_, hidden_, gates_;
-  Tensor x_, w_x_, b_x_, w_h_, b_h_, x_gates_, states_, memories_, saved_;
+  Tensor x_, w_x_, b_x_, w_h_, b_h_, x_gates_, states_, cell_states_, saved_;
   Tensor dy_, dx_, dw_x_, db_x_, dw_h_, db_h_, dx_gates_, dh_gates_;
   Tensor initial_, dinitial_;  // given, for without them a layer leaves out a product of each pass
   Tensor step_gates_, step_state_;

@@ -38,7 +38,7 @@ class Training {
   double gradients() {
     const PrecisionScope scope(precision_);
     tape_.reset();
-    const Recording recording(tape_);
+    const TapeScope tape_scope(tape_);
     const Var loss = loss_of(*seq2seq.model, source_, before_, after_);
     tape_.backward(loss);
     return to_host<float>(loss.value())[0];

@@ -74,7 +74,7 @@ int main() {
   for (int step = 0; step <= 150; ++step) {
     const Batch batch = draw_batch(random);
     tape.reset();
-    const Recording recording(tape);
+    const TapeScope tape_scope(tape);
     const Var query = question(batch.questions);                     // [T,B,D]
     const Var weights = softmax(dot_score(query, key(batch.keys)));  // [B,1,T,S]
     const Var logits = answer(mix(weights, value(batch.values)));    // [T,B,V]

@@ -142,7 +142,7 @@ Var select_hard(const Var& scores, const Mask& mask, const AttentionConfig& conf
   const Tape* tape = Tape::current();
   const bool training = tape != nullptr && tape->training();
   const bool straight_through = config.estimator == "straight-through";
-  const Var chosen = choose(soft, /*by_lot=*/training, straight_through);
+  const Var chosen = sample_one_hot(soft, /*stochastic=*/training, straight_through);
   if (!training || straight_through) return chosen;
   // Half of the samples, at random, are replaced by the expected value (Xu et al. 2015, section 4.1). Its exact
   // gradient reduces the variance of the estimate.

@@ -11,13 +11,14 @@ namespace {
 
 thread_local Tape* current_tape = nullptr;
 
-constexpr int64_t kManyRows = 512;                 // a product over so many is as fast as over more
-constexpr size_t kMostBeside = size_t{512} << 20;  // bytes that are kept for what is beside the rest
+constexpr int64_t kManyRows = 512;                      // a GEMM over more rows is not faster per row
+constexpr size_t kMaxSideRetained = size_t{512} << 20;  // bytes retained for the side stream before it is joined
 
-bool lies_in(const Tensor& x, const std::vector<const std::byte*>& places) {
+// Returns whether any of the addresses is inside the memory of x.
+bool contains_any(const Tensor& x, const std::vector<const std::byte*>& addresses) {
   const std::byte *begin = x.raw(), *end = begin + x.bytes();
-  return std::any_of(places.begin(), places.end(),
-                     [&](const std::byte* place) { return begin <= place && place < end; });
+  return std::any_of(addresses.begin(), addresses.end(),
+                     [&](const std::byte* address) { return begin <= address && address < end; });
 }
 
 }  // namespace
@@ -25,7 +26,7 @@ bool lies_in(const Tensor& x, const std::vector<const std::byte*>& places) {
 Tape* Tape::current() { return current_tape; }
 
 Tape::Tape(Device device, uint64_t seed)
-    : device_(device), seed_(seed), tensors_(device), records_(Device::cpu(), size_t{1} << 16) {
+    : device_(device), seed_(seed), tensors_(device), nodes_(Device::cpu(), size_t{1} << 16) {
   const ArenaScope heap(nullptr);
   step_on_device_ = zeros({1}, DType::kI32, device);
 }
@@ -33,14 +34,14 @@ Tape::Tape(Device device, uint64_t seed)
 Tape::~Tape() { clear(); }
 
 void Tape::clear() {
-  for (Gradient* gradient : waiting_) drop(*gradient);
-  waiting_.clear();
-  held_.clear();
-  forget_beside();
+  for (Gradient* gradient : deferred_) discard_deferred(*gradient);
+  deferred_.clear();
+  retained_.clear();
+  reset_side_stream();
   for (Node* node = last_; node != nullptr;) {
-    Node* before = node->before;
+    Node* previous = node->previous;
     node->destroy(node);
-    node = before;
+    node = previous;
   }
   last_ = nullptr;
 }
@@ -48,8 +49,8 @@ void Tape::clear() {
 void Tape::reset() {
   clear();
   tensors_.rewind();
-  records_.rewind();
-  next_site_ = 0;
+  nodes_.rewind();
+  next_random_op_ = 0;
   set_step(step_ + 1);
 }
 
@@ -60,45 +61,47 @@ void Tape::set_step(int64_t step) {
               sizeof narrow);
 }
 
-RandomSite Tape::next_random() { return {.seed = seed_, .site = next_site_++, .step = step_on_device_}; }
+RandomStream Tape::next_random_stream() {
+  return {.seed = seed_, .op_index = next_random_op_++, .step = step_on_device_};
+}
 
 bool Tape::any_needs_grad(std::initializer_list<Var> inputs) {
   return std::any_of(inputs.begin(), inputs.end(), [](const Var& x) { return x.needs_grad(); });
 }
 
 Var Tape::part(Tensor value, Gradient* whole, int64_t offset) {
-  auto* gradient = new (records_.allocate(sizeof(Gradient))) Gradient(value);
-  // A part of a part lies directly in the whole, so that chains of slices cost nothing.
+  auto* gradient = new (nodes_.allocate(sizeof(Gradient))) Gradient(value);
+  // A part of a part refers to the whole itself, so that a chain of slices costs no more than one.
   gradient->whole = whole->whole != nullptr ? whole->whole : whole;
   gradient->offset = offset + whole->offset;
   gradient->leaf = whole->leaf;
   return Var(std::move(value), gradient);
 }
 
-void Tape::defer(const Var& weight, const Product& use) {
+void Tape::defer_product(const Var& weight, const DeferredProduct& use) {
   Gradient* gradient = weight.gradient();
   assert(gradient != nullptr);
-  if (gradient->products == nullptr) waiting_.push_back(gradient);
-  auto* product = new (records_.allocate(sizeof(Product))) Product(use);
+  if (gradient->products == nullptr) deferred_.push_back(gradient);
+  auto* product = new (nodes_.allocate(sizeof(DeferredProduct))) DeferredProduct(use);
   product->next = gradient->products;
   gradient->products = product;
-  // A part of something computed: nobody else would settle it before the whole's turn comes.
+  // No node flushes the gradient of a part of a computed value before the node of the whole runs.
   const bool part = gradient->whole != nullptr && !gradient->leaf;
   const bool enough = use.dy.rank() == 3 || use.x.dim(0) >= kManyRows;
   if (part || enough) {
-    settle(*gradient);
+    flush(*gradient);
   } else {
-    held_.push_back(use.dy.raw());
+    retained_.push_back(use.dy.raw());
   }
 }
 
-// The rows of all uses, first to last, as one matrix.
-Tensor Tape::join(const Product* uses, Tensor Product::*factor) {
+// Concatenates the rows of all uses, first to last, into one matrix.
+Tensor Tape::concat_rows(const DeferredProduct* uses, Tensor DeferredProduct::*factor) {
   const Tensor& first = uses->*factor;
   if (uses->next == nullptr) return first;
   int64_t rows = 0;
   pieces_.clear();
-  for (const Product* use = uses; use != nullptr; use = use->next) {
+  for (const DeferredProduct* use = uses; use != nullptr; use = use->next) {
     rows += (use->*factor).dim(0);
     pieces_.push_back({use->*factor, (use->*factor).size()});
   }
@@ -108,19 +111,19 @@ Tensor Tape::join(const Product* uses, Tensor Product::*factor) {
   return joined;
 }
 
-void Tape::settle(Gradient& gradient) {
-  if (PutOff* put_off = std::exchange(gradient.put_off, nullptr)) {
-    put_off->settle(*this);
-    put_off->~PutOff();
+void Tape::flush(Gradient& gradient) {
+  if (DeferredGradient* deferred = std::exchange(gradient.deferred, nullptr)) {
+    deferred->flush(*this);
+    deferred->~DeferredGradient();
   }
-  const Product* uses = gradient.products;
+  const DeferredProduct* uses = gradient.products;
   if (uses == nullptr) return;
-  const bool late = gradient.leaf && running_ != nullptr && !device_.on_host();
-  const auto sum_of = [&](Gradient& of) { return late ? beside(of) : of.tensor(); };
-  std::optional<cuda::Branch> branch;
-  if (late) branch.emplace(device_);
-  const Tensor x = join(uses, &Product::x), dy = join(uses, &Product::dy);
-  const int64_t several = dy.rank() == 3 ? dy.dim(0) : 1, rows = x.dim(0), in = x.dim(1), out = dy.dim(-1);
+  const bool on_side_stream = gradient.leaf && running_ != nullptr && !device_.on_host();
+  const auto sum_of = [&](Gradient& of) { return on_side_stream ? accumulate_on_side_stream(of) : of.tensor(); };
+  std::optional<cuda::SideStreamScope> side_stream;
+  if (on_side_stream) side_stream.emplace(device_);
+  const Tensor x = concat_rows(uses, &DeferredProduct::x), dy = concat_rows(uses, &DeferredProduct::dy);
+  const int64_t count = dy.rank() == 3 ? dy.dim(0) : 1, rows = x.dim(0), in = x.dim(1), out = dy.dim(-1);
   kernels(device_).matmul(stream(device_),
                           {.a = {.tensor = dy, .row_stride = out, .batch_stride = rows * out, .transposed = true},
                            .b = {.tensor = x, .row_stride = in},
@@ -128,92 +131,96 @@ void Tape::settle(Gradient& gradient) {
                            .m = out,
                            .n = in,
                            .k = rows,
-                           .batch = several,
+                           .batch = count,
                            .accumulate = true,
                            .precision = uses->precision});
-  const auto add_to_bias = [&](Gradient& bias, const Tensor& part, int64_t count) {
+  const auto add_to_bias = [&](Gradient& bias, const Tensor& part, int64_t part_rows) {
     kernels(device_).reduce(stream(device_), {.op = ReduceOp::kSum,
                                               .x = part,
                                               .y = sum_of(bias),
-                                              .outer = several,
-                                              .count = count,
+                                              .outer = count,
+                                              .count = part_rows,
                                               .inner = out,
                                               .accumulate = true});
   };
-  // Neighbouring uses with the same bias are summed together; in practice that is all of them.
+  // Consecutive uses with the same bias are summed together; in practice these are all uses.
   int64_t row = 0;
-  for (const Product* use = uses; use != nullptr;) {
+  for (const DeferredProduct* use = uses; use != nullptr;) {
     Gradient* bias = use->bias;
     const int64_t begin = row;
     for (; use != nullptr && use->bias == bias; use = use->next) row += use->x.dim(0);
-    if (bias != nullptr) add_to_bias(*bias, several > 1 ? dy : dy.slice(begin, row), row - begin);
+    if (bias != nullptr) add_to_bias(*bias, count > 1 ? dy : dy.slice(begin, row), row - begin);
   }
-  for (const Product* use = uses; late && use != nullptr; use = use->next) read_beside_.push_back(use->dy.raw());
+  for (const DeferredProduct* use = uses; on_side_stream && use != nullptr; use = use->next) {
+    side_reads_.push_back(use->dy.raw());
+  }
   if (uses->next != nullptr) {
-    for (const Tensor& made : {x, dy}) late ? keep_beside(made) : give_back(made);
+    for (const Tensor& copy : {x, dy}) on_side_stream ? retain_for_side_stream(copy) : release(copy);
   }
-  drop(gradient);
+  discard_deferred(gradient);
 }
 
-Tensor Tape::beside(Gradient& gradient) {
+// Returns the tensor to add to. The flag is cleared meanwhile, since Gradient::tensor would join the side stream.
+Tensor Tape::accumulate_on_side_stream(Gradient& gradient) {
   Gradient* all = gradient.whole != nullptr ? gradient.whole : &gradient;
-  if (!std::exchange(all->beside, false)) beside_.push_back(all);
+  if (!std::exchange(all->on_side_stream, false)) side_gradients_.push_back(all);
   Tensor sum = gradient.tensor();
-  all->beside = true;
+  all->on_side_stream = true;
   return sum;
 }
 
-void Tape::keep_beside(const Tensor& x) {
-  kept_beside_.push_back(x);
-  kept_bytes_ += x.bytes();
+void Tape::retain_for_side_stream(const Tensor& x) {
+  side_retained_.push_back(x);
+  side_retained_bytes_ += x.bytes();
 }
 
-void Tape::meet() {
-  if (beside_.empty()) return;
-  cuda::join_branches(device_);
-  for (const Tensor& x : kept_beside_) give_back(x);
-  forget_beside();
+void Tape::join_side_stream() {
+  if (side_gradients_.empty()) return;
+  cuda::join_side_stream(device_);
+  for (const Tensor& x : side_retained_) release(x);
+  reset_side_stream();
 }
 
-void Tape::forget_beside() {
-  for (Gradient* gradient : beside_) gradient->beside = false;
-  beside_.clear();
-  read_beside_.clear();
-  kept_beside_.clear();
-  kept_bytes_ = 0;
+void Tape::reset_side_stream() {
+  for (Gradient* gradient : side_gradients_) gradient->on_side_stream = false;
+  side_gradients_.clear();
+  side_reads_.clear();
+  side_retained_.clear();
+  side_retained_bytes_ = 0;
 }
 
-void Tape::drop(Gradient& gradient) {
-  if (PutOff* put_off = std::exchange(gradient.put_off, nullptr)) put_off->~PutOff();
-  for (Product* use = std::exchange(gradient.products, nullptr); use != nullptr;) {
-    Product* next = use->next;
-    use->~Product();
+void Tape::discard_deferred(Gradient& gradient) {
+  if (DeferredGradient* deferred = std::exchange(gradient.deferred, nullptr)) deferred->~DeferredGradient();
+  for (DeferredProduct* use = std::exchange(gradient.products, nullptr); use != nullptr;) {
+    DeferredProduct* next = use->next;
+    use->~DeferredProduct();
     use = next;
   }
 }
 
 void Tape::backward(const Var& loss) {
   check(loss.size() == 1, "backward: expected a scalar loss, got {}", loss.shape());
-  check(loss.needs_grad(), "backward: expected a loss that was recorded, got a constant");
-  const Recording recording(*this);
+  check(loss.needs_grad(), "backward: expected a loss with a gradient, got a constant");
+  const TapeScope tape_scope(*this);
   kernels(device_).affine(stream(device_), {.y = loss.grad(), .beta = 1.0f});
   run_backward();
 }
 
 void Tape::backward(std::span<const Seed> seeds) {
-  const Recording recording(*this);
+  const TapeScope tape_scope(*this);
   for (const auto& [y, dy] : seeds) {
     check(dy.shape() == y.shape(), "backward: expected a gradient of shape {}, got {}", y.shape(), dy.shape());
-    check(y.needs_grad(), "backward: expected a value that was recorded, got a constant");
+    check(y.needs_grad(), "backward: expected a value with a gradient, got a constant");
     kernels(device_).affine(stream(device_), {.x = dy, .y = y.grad(), .accumulate = true});
   }
   run_backward();
 }
 
-bool Tape::hand_over(const Var& x, bool second) {
+bool Tape::move_gradient_to(const Var& x, bool second) {
   Gradient *from = second ? &running_->second : &running_->first, *to = x.gradient();
   if (to->whole != nullptr || to->sum || to->products != nullptr || !from->sum ||
-      from->shape.count() != to->shape.count() || lies_in(from->sum, held_) || lies_in(from->sum, read_beside_))
+      from->shape.count() != to->shape.count() || contains_any(from->sum, retained_) ||
+      contains_any(from->sum, side_reads_))
     return false;
   to->sum = std::exchange(from->sum, {}).reshape(to->shape);
   return true;
@@ -222,38 +229,38 @@ bool Tape::hand_over(const Var& x, bool second) {
 void Tape::recycle(Gradient& gradient) {
   if (!gradient.sum || gradient.sum.buffer() != nullptr) return;
   const Tensor sum = std::exchange(gradient.sum, {});
-  if (lies_in(sum, held_)) return;
-  if (!lies_in(sum, read_beside_)) return give_back(sum);
-  keep_beside(sum);
-  if (kept_bytes_ > kMostBeside) meet();
+  if (contains_any(sum, retained_)) return;
+  if (!contains_any(sum, side_reads_)) return release(sum);
+  retain_for_side_stream(sum);
+  if (side_retained_bytes_ > kMaxSideRetained) join_side_stream();
 }
 
 void Tape::run_backward() {
   try {
-    for (Node* node = last_; node != nullptr; node = node->before) {
+    for (Node* node = last_; node != nullptr; node = node->previous) {
       if (!node->first.present() && !node->second.present()) continue;
-      settle(node->first);
-      settle(node->second);
+      flush(node->first);
+      flush(node->second);
       running_ = node;
-      // Copies: a gradient may be handed over.
+      // The tensors are copied because the closure may move the gradient to an input.
       const Tensor dy = node->first.whole != nullptr ? node->first.tensor() : node->first.sum, dz = node->second.sum;
       node->backward(node, dy, dz);
       recycle(node->first);
       recycle(node->second);
     }
     running_ = nullptr;
-    meet();
-    for (Gradient* gradient : waiting_) settle(*gradient);
+    join_side_stream();
+    for (Gradient* gradient : deferred_) flush(*gradient);
   } catch (...) {
     running_ = nullptr;
-    forget_beside();
+    reset_side_stream();
     throw;
   }
-  waiting_.clear();
-  held_.clear();
+  deferred_.clear();
+  retained_.clear();
 }
 
-Recording::Recording(Tape& tape) : before_(current_tape), scope_(&tape.tensors_) { current_tape = &tape; }
-Recording::~Recording() { current_tape = before_; }
+TapeScope::TapeScope(Tape& tape) : previous_(current_tape), arena_(&tape.tensors_) { current_tape = &tape; }
+TapeScope::~TapeScope() { current_tape = previous_; }
 
 }  // namespace fovea

@@ -1,18 +1,16 @@
-// The tape: ops record closures on it while they compute, and backward() runs them in reverse, in one
-// flat loop. Closures, gradients and every tensor of the pass lie in two arenas that reset() rewinds,
-// so after a first pass recording allocates nothing from the heap.
+// The tape: ops add a node for each computation, and backward() runs the nodes' closures in reverse order, in one flat
+// loop. Nodes, gradients and all tensors of a pass are allocated in two arenas that reset() rewinds, so that after the
+// first pass nothing is allocated from the heap.
 //
-// Gradients of weights are put off: each use of a weight in a product leaves its factors behind
-// (defer), and when the weight's gradient is due all of them become one product over all uses. A loop
-// of T steps written by hand thus costs one product per weight, like a whole-sequence layer. A use that has
-// many rows by itself is not put off, for there is nothing to gain.
+// Gradients of weights are deferred: each use of a weight in a product stores its two factors (defer_product), and one
+// GEMM over all uses computes the gradient when it is flushed. A loop of T steps therefore costs one GEMM per weight,
+// like a whole-sequence layer. A use with many rows is computed immediately, because batching would not speed it up.
+// Gradients of states that are attended to step by step are deferred in the same way (defer_gradient).
 //
-// What is attended over, step after step, is put off likewise (put_off).
+// No node reads the gradients of weights. While a CUDA graph is captured, their GEMMs are queued on a side stream
+// (cuda::SideStreamScope), where they run concurrently with small kernels that do not fill the device.
 //
-// Nobody in a pass needs the gradients of weights: where it is recorded on a card, their products are beside the rest
-// (cuda::Branch), much of which is too small to fill the card.
-//
-// A gradient is needed until its node has run: then its memory serves those that come after.
+// The memory of a gradient is reused for other tensors as soon as its node has run.
 #pragma once
 
 #include <algorithm>
@@ -29,20 +27,20 @@ namespace fovea {
 
 class Tape;
 
-// One use of a weight: y = x weight^T + bias, so d weight += dy^T x and d bias += sum of dy's rows. Or of several of
-// the same size that lie one after the other, and have x in common.
-struct Product {
-  Tensor x, dy;  // [rows,in], [rows,out], or [several,rows,out]
+// One use of a weight, y = x weight^T + bias: its gradients are dweight += dy^T x and dbias += the sum of the rows of
+// dy. With a dy of rank 3 the weight consists of `count` matrices of equal size, stored consecutively, that share x.
+struct DeferredProduct {
+  Tensor x, dy;  // [rows,in], [rows,out] or [count,rows,out]
   Gradient* bias = nullptr;
   Precision precision = Precision::kF32;
-  Product* next = nullptr;
+  DeferredProduct* next = nullptr;
 };
 
-// Parts of a gradient that are better computed together, when it is due.
-class PutOff {
+// Contributions to one gradient that are collected during backward and computed together by flush().
+class DeferredGradient {
  public:
-  virtual ~PutOff() = default;
-  virtual void settle(Tape& tape) = 0;
+  virtual ~DeferredGradient() = default;
+  virtual void flush(Tape& tape) = 0;
 };
 
 class Tape {
@@ -52,59 +50,60 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  // Starts the next pass: everything recorded, and every tensor made while recording, is gone.
+  // Starts the next pass: destroys all nodes and invalidates every tensor that was allocated in a TapeScope.
   void reset();
-  // Adds the gradient of `loss` (one element) to everything it was computed from.
+  // Adds the gradient of `loss` (one element) to the gradients of all values that it was computed from.
   void backward(const Var& loss);
-  // The same from several values y of any shape whose gradients dy are known.
+  // Starts from several values y of any shape whose gradients dy are given.
   struct Seed {
     Var y;
     Tensor dy;
   };
   void backward(std::span<const Seed> seeds);
 
-  // Steps are counted from 1 by reset(); random numbers depend on them. For resuming a run.
+  // reset() counts the steps from 1. Random numbers depend on the step; set_step restores it when a run is resumed.
   int64_t step() const { return step_; }
   void set_step(int64_t step);
-  // Whether dropout drops. On by default.
+  // Dropout is applied only in training mode, which is the default.
   bool training() const { return training_; }
   void set_training(bool training) { training_ = training; }
-  // Names the next random numbers of this pass.
-  RandomSite next_random();
-  // The most memory that the tensors of a pass may take, in bytes; 0 for what there is.
+  // Returns a random stream that no other op of this step uses.
+  RandomStream next_random_stream();
+  // Limits the memory for the tensors of a pass, in bytes; 0 means no limit.
   void set_memory_limit(size_t bytes) { tensors_.set_limit(bytes); }
-  // Memory held for passes, in bytes.
-  size_t peak_bytes() const { return tensors_.peak() + records_.peak(); }
-  // While it stays the same, passes that make the same tensors in the same order have them at the same addresses.
+  // Returns the largest amount of memory that a pass has used so far, in bytes.
+  size_t peak_bytes() const { return tensors_.peak() + nodes_.peak(); }
+  // While the generation is unchanged, passes that allocate the same tensors in the same order get the same addresses.
   uint64_t generation() const { return tensors_.generation(); }
 
-  // The tape that ops on this thread record on, or null.
+  // Returns the tape of the innermost TapeScope on this thread, or null.
   static Tape* current();
 
-  // For ops: y was computed from inputs; backward(dy) adds to their gradients. When nothing records or
-  // no input needs a gradient, y is a constant and the closure is dropped.
-  template <class Backward> static Var record(const Tensor& y, std::initializer_list<Var> inputs, Backward&& backward) {
-    return record_if(any_needs_grad(inputs), y, std::forward<Backward>(backward));
+  // Adds the node of an op that computed y from inputs; backward(dy) adds to the gradients of the inputs. Without a
+  // current tape, or when no input needs a gradient, no node is added and y is returned as a constant.
+  template <class Backward>
+  static Var add_node(const Tensor& y, std::initializer_list<Var> inputs, Backward&& backward) {
+    return add_node_if(any_needs_grad(inputs), y, std::forward<Backward>(backward));
   }
-  template <class Backward> static Var record_if(bool needed, const Tensor& y, Backward&& backward) {
+  template <class Backward> static Var add_node_if(bool needed, const Tensor& y, Backward&& backward) {
     if (!needed || current() == nullptr) return y;
     auto* node = current()->add(y, Tensor(),
                                 [run = std::forward<Backward>(backward)](const Tensor& dy, const Tensor&) { run(dy); });
     return Var(y, &node->first);
   }
-  // The same for two outputs; the closure gets an empty tensor for one that no gradient came to.
+  // Adds a node with two outputs. The closure receives an empty tensor for an output that has no gradient.
   template <class Backward>
-  static std::pair<Var, Var> record(const Tensor& y, const Tensor& z, std::initializer_list<Var> inputs,
-                                    Backward&& backward) {
+  static std::pair<Var, Var> add_node(const Tensor& y, const Tensor& z, std::initializer_list<Var> inputs,
+                                      Backward&& backward) {
     if (!any_needs_grad(inputs) || current() == nullptr) return {y, z};
     auto* node = current()->add(y, z, std::forward<Backward>(backward));
     return {Var(y, &node->first), Var(z, &node->second)};
   }
   static bool any_needs_grad(std::initializer_list<Var> inputs);
-  // For an op that changes y in place, adding something computed from inputs: y's gradient is also that of what was
-  // added, and stays where it is. Nobody's backward may read y's value.
+  // Adds the node of an op that adds a function of inputs to y in place. The gradient of y is also the gradient of the
+  // added term, so the node shares it without a copy. No backward closure may read the value of y.
   template <class Backward>
-  static void record_onto(const Var& y, std::initializer_list<Var> inputs, Backward backward) {
+  static void add_in_place_node(const Var& y, std::initializer_list<Var> inputs, Backward backward) {
     if (!any_needs_grad(inputs) || current() == nullptr) return;
     check(y.needs_grad(), "tape: expected a value with a gradient, got a constant");
     auto* node =
@@ -113,38 +112,40 @@ class Tape {
     node->first.offset = y.gradient()->offset;
   }
 
-  // For backward closures: leaves behind one use of a weight.
-  void defer(const Var& weight, const Product& use);
-  // Leaves behind a part of x's gradient, in what Made gathers: made from `about` where it is the first.
-  template <class Made> void put_off(const Var& x, const typename Made::About& about, const typename Made::Use& use) {
+  // Stores one use of a weight, for backward closures.
+  void defer_product(const Var& weight, const DeferredProduct& use);
+  // Adds `use` to the deferred gradient of x. The first use constructs the Deferred from `context`.
+  template <class Deferred>
+  void defer_gradient(const Var& x, const typename Deferred::Context& context, const typename Deferred::Use& use) {
     Gradient* gradient = x.gradient();
-    if (gradient->put_off == nullptr) {
-      waiting_.push_back(gradient);
-      gradient->put_off = new (records_.allocate(sizeof(Made))) Made(about);
+    if (gradient->deferred == nullptr) {
+      deferred_.push_back(gradient);
+      gradient->deferred = new (nodes_.allocate(sizeof(Deferred))) Deferred(context);
     }
-    static_cast<Made*>(gradient->put_off)->add(*this, use);
-    // As with defer: nobody else would settle a part of something computed.
-    if (gradient->whole != nullptr && !gradient->leaf) settle(*gradient);
+    static_cast<Deferred*>(gradient->deferred)->add(*this, use);
+    // No node flushes the gradient of a part of a computed value, so it is flushed here, as in defer_product.
+    if (gradient->whole != nullptr && !gradient->leaf) flush(*gradient);
   }
-  // Its memory is not given to others before the pass is over.
-  void hold(const Tensor& x) { held_.push_back(x.raw()); }
-  void give_back(const Tensor& x) { tensors_.give_back(x.raw(), x.bytes()); }
-  // Makes the gradient of the node that runs, of its first or second output, that of x, if x has none yet: nothing is
-  // copied. False if it has.
-  bool hand_over(const Var& x, bool second = false);
-  // A value that shares its gradient with a part of another's, beginning at `offset` elements.
+  // Excludes the memory of x from reuse until the end of the pass.
+  void retain(const Tensor& x) { retained_.push_back(x.raw()); }
+  // Makes the memory of x available to later tensors of the pass.
+  void release(const Tensor& x) { tensors_.release(x.raw(), x.bytes()); }
+  // Moves the gradient of the running node's first or second output to x, which avoids a copy. Returns false, without
+  // effect, if x already has a gradient or the memory is still in use.
+  bool move_gradient_to(const Var& x, bool second = false);
+  // Returns a Var whose gradient is the part of `whole` that starts at element `offset`.
   Var part(Tensor value, Gradient* whole, int64_t offset);
-  // What comes now comes after all that is beside the rest of the pass.
-  void meet();
-  // Memory that lives until reset(); nothing in it is destroyed.
-  [[gnu::returns_nonnull]] std::byte* keep(size_t bytes) { return records_.allocate(bytes); }
+  // Makes the main stream wait for all work queued on the side stream.
+  void join_side_stream();
+  // Allocates host memory that lives until reset(), which runs no destructors in it.
+  [[gnu::returns_nonnull]] std::byte* allocate(size_t bytes) { return nodes_.allocate(bytes); }
 
  private:
-  friend class Recording;
+  friend class TapeScope;
 
   struct Node {
     Gradient first, second;
-    Node* before = nullptr;
+    Node* previous = nullptr;
     void (*backward)(Node*, const Tensor&, const Tensor&) = nullptr;
     void (*destroy)(Node*) = nullptr;
     Node(const Tensor& y, const Tensor& z) : first(y), second(z) {}
@@ -155,69 +156,72 @@ class Tape {
   };
 
   template <class Backward> Node* add(const Tensor& y, const Tensor& z, Backward closure) {
-    using Made = NodeOf<Backward>;
-    static_assert(alignof(Made) <= kAlignment);
-    auto* node = new (records_.allocate(sizeof(Made))) Made(y, z, std::move(closure));
-    node->backward = [](Node* self, const Tensor& dy, const Tensor& dz) { static_cast<Made*>(self)->closure(dy, dz); };
-    node->destroy = [](Node* self) { static_cast<Made*>(self)->~Made(); };
-    node->before = last_;
+    using NodeType = NodeOf<Backward>;
+    static_assert(alignof(NodeType) <= kAlignment);
+    auto* node = new (nodes_.allocate(sizeof(NodeType))) NodeType(y, z, std::move(closure));
+    node->backward = [](Node* self, const Tensor& dy, const Tensor& dz) {
+      static_cast<NodeType*>(self)->closure(dy, dz);
+    };
+    node->destroy = [](Node* self) { static_cast<NodeType*>(self)->~NodeType(); };
+    node->previous = last_;
     last_ = node;
     return node;
   }
 
   void run_backward();
-  void recycle(Gradient& gradient);  // whose node has run
+  void recycle(Gradient& gradient);  // releases the gradient of a node that has run
   void clear();
-  void settle(Gradient& gradient);       // does the products put off for it
-  static void drop(Gradient& gradient);  // forgets them
-  Tensor beside(Gradient& gradient);     // what to add to, beside the rest
-  void keep_beside(const Tensor& x);
-  void forget_beside();
-  Tensor join(const Product* uses, Tensor Product::*factor);
+  void flush(Gradient& gradient);                    // computes the contributions deferred for it
+  static void discard_deferred(Gradient& gradient);  // destroys them without computing
+  Tensor accumulate_on_side_stream(Gradient& gradient);
+  void retain_for_side_stream(const Tensor& x);
+  void reset_side_stream();
+  Tensor concat_rows(const DeferredProduct* uses, Tensor DeferredProduct::*factor);
 
   Device device_;
   uint64_t seed_;
   int64_t step_ = 0;
-  uint32_t next_site_ = 0;
+  uint32_t next_random_op_ = 0;
   bool training_ = true;
   Tensor step_on_device_;
-  Arena tensors_, records_;
+  Arena tensors_, nodes_;
   Node *last_ = nullptr, *running_ = nullptr;
-  std::vector<Gradient*> waiting_;      // gradients with products put off
-  std::vector<const std::byte*> held_;  // where the factors of those products lie
-  // What is beside the rest adds to these gradients, reads what lies here, and kept this from being given back.
-  std::vector<Gradient*> beside_;
-  std::vector<const std::byte*> read_beside_;
-  std::vector<Tensor> kept_beside_;
-  size_t kept_bytes_ = 0;
+  std::vector<Gradient*> deferred_;         // gradients with deferred contributions
+  std::vector<const std::byte*> retained_;  // addresses that recycle() must not release, among them deferred factors
+  // The work on the side stream adds to these gradients and reads these addresses; these tensors are released when it
+  // is joined.
+  std::vector<Gradient*> side_gradients_;
+  std::vector<const std::byte*> side_reads_;
+  std::vector<Tensor> side_retained_;
+  size_t side_retained_bytes_ = 0;
   std::vector<Piece> pieces_;
 };
 
-// While it lives, ops on this thread record on the tape and take their memory from it.
-class Recording {
+// Within the scope, ops on this thread add their nodes to the tape and allocate their tensors from it.
+class TapeScope {
  public:
-  explicit Recording(Tape& tape);
-  ~Recording();
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
+  explicit TapeScope(Tape& tape);
+  ~TapeScope();
+  TapeScope(const TapeScope&) = delete;
+  TapeScope& operator=(const TapeScope&) = delete;
 
  private:
-  Tape* before_;
-  ArenaScope scope_;
+  Tape* previous_;
+  ArenaScope arena_;
 };
 
-// Any number of Vars kept by a closure, in the tape's own memory.
-class KeptVars {
+// Vars that a closure saves for backward, in memory of the tape.
+class SavedVars {
  public:
-  KeptVars(Tape& tape, std::span<const Var> vars)
-      : vars_(reinterpret_cast<Var*>(tape.keep(vars.size_bytes())), vars.size()) {
+  SavedVars(Tape& tape, std::span<const Var> vars)
+      : vars_(reinterpret_cast<Var*>(tape.allocate(vars.size_bytes())), vars.size()) {
     std::uninitialized_copy(vars.begin(), vars.end(), vars_.begin());
   }
-  KeptVars(KeptVars&& other) noexcept : vars_(std::exchange(other.vars_, {})) {}
-  KeptVars(const KeptVars&) = delete;
-  KeptVars& operator=(const KeptVars&) = delete;
-  KeptVars& operator=(KeptVars&&) = delete;
-  ~KeptVars() { std::destroy(vars_.begin(), vars_.end()); }
+  SavedVars(SavedVars&& other) noexcept : vars_(std::exchange(other.vars_, {})) {}
+  SavedVars(const SavedVars&) = delete;
+  SavedVars& operator=(const SavedVars&) = delete;
+  SavedVars& operator=(SavedVars&&) = delete;
+  ~SavedVars() { std::destroy(vars_.begin(), vars_.end()); }
 
   auto begin() const { return vars_.begin(); }
   auto end() const { return vars_.end(); }

@@ -9,7 +9,7 @@ Tensor Gradient::tensor() {
     const Tensor all = whole->tensor();
     return all.reshape({all.size()}).slice(offset, offset + shape.count()).reshape(shape);
   }
-  if (beside && Tape::current() != nullptr) Tape::current()->meet();
+  if (on_side_stream && Tape::current() != nullptr) Tape::current()->join_side_stream();
   if (!sum) sum = zeros(shape, dtype, device);
   return sum;
 }

@@ -1,44 +1,45 @@
-// A value that may have a gradient. A Var is a handle: copies share both. Values without a gradient are
-// constants. Slices of the first axis and reshapes share the gradient too: what is added to the part
-// is added to the whole, and nothing is copied in either direction.
+// A value that may have a gradient. A Var is a handle: copies share the value and the gradient. A value without a
+// gradient is a constant. Slices of the first axis and reshapes share the gradient as well: adding to the gradient of
+// a part adds to the gradient of the whole, without a copy in either direction.
 #pragma once
 
 #include "kernels/kernels.h"
 
 namespace fovea {
 
-struct Product;
-class PutOff;
+struct DeferredProduct;
+class DeferredGradient;
 
-// Where the gradient of one value is gathered.
+// The gradient of one value, which backward closures accumulate.
 struct Gradient {
   Shape shape;
   DType dtype = DType::kF32;
   Device device;
-  Tensor sum;                 // made, and set to zero, when first asked for
-  Gradient* whole = nullptr;  // set for a part: the gradient it lies in, and where
-  int64_t offset = 0;
-  bool beside = false;          // something that is beside the rest of the pass adds to it (see Tape::settle)
-  bool leaf = false;            // not computed from anything: a parameter, or a part of one
-  Product* products = nullptr;  // products put off (see Tape::defer), latest first
-  PutOff* put_off = nullptr;    // what else is (see Tape::put_off)
+  Tensor sum;                            // allocated and zeroed on first use
+  Gradient* whole = nullptr;             // the gradient that this one is a part of, if any
+  int64_t offset = 0;                    // of the part, in elements of the whole
+  bool on_side_stream = false;           // the side stream is adding to it (see Tape::flush)
+  bool leaf = false;                     // belongs to a parameter or a part of one, which no node computed
+  DeferredProduct* products = nullptr;   // deferred by Tape::defer_product, latest first
+  DeferredGradient* deferred = nullptr;  // deferred by Tape::defer_gradient
 
   explicit Gradient(const Tensor& value) : shape(value.shape()), dtype(value.dtype()), device(value.device()) {}
-  // What to add to.
+  // Returns the tensor to add to.
   Tensor tensor();
-  // The same without the zeros, for a kernel that can overwrite as well as add: the first one overwrites.
+  // Returns the tensor without zeroing it, for a kernel that can either overwrite or accumulate: `accumulate` is false
+  // for the first kernel, which has to overwrite it.
   struct Slot {
     Tensor tensor;
     bool accumulate;
   };
   Slot slot();
-  // Makes this memory, which holds something else, what to add to. Only for the first that adds, which is to
-  // overwrite it; without effect on one that others have added to, or that is a part.
-  void begin_in(const Tensor& memory) {
-    if (whole == nullptr && !sum) sum = memory;
+  // Stores the gradient in `storage`, whose present contents the caller then overwrites. Has no effect if the gradient
+  // has storage already or is a part.
+  void adopt_storage(const Tensor& storage) {
+    if (whole == nullptr && !sum) sum = storage;
   }
   bool present() const {
-    return whole != nullptr ? whole->present() : static_cast<bool>(sum) || products != nullptr || put_off != nullptr;
+    return whole != nullptr ? whole->present() : static_cast<bool>(sum) || products != nullptr || deferred != nullptr;
   }
 };
 
@@ -58,14 +59,14 @@ class Var {
   Device device() const { return value_.device(); }
 
   bool needs_grad() const { return gradient_ != nullptr; }
-  // What a backward closure adds to; empty for a constant.
+  // Returns the tensor that backward closures add to; it is empty for a constant.
   Tensor grad() const { return gradient_ ? gradient_->tensor() : Tensor(); }
   Gradient* gradient() const { return gradient_; }
-  Gradient::Slot grad_slot() const { return gradient_->slot(); }  // only where a gradient is needed
+  Gradient::Slot grad_slot() const { return gradient_->slot(); }  // requires needs_grad()
 
   Var reshape(const Shape& shape) const;
-  Var slice(int64_t begin, int64_t end) const;  // of the first axis
-  Var operator[](int64_t index) const;          // one of the first axis, which goes
+  Var slice(int64_t begin, int64_t end) const;  // along the first axis
+  Var operator[](int64_t index) const;          // selects along the first axis and removes it
 
  private:
   Var part(Tensor value, int64_t offset) const;

@@ -78,7 +78,7 @@ class BatchSearch {
     }
     memory.source.rewind();
     const ArenaScope scope(&memory.source);
-    records_ = options.weights_stay && options.edits.empty() && memory.graphs.records();
+    records_ = options.weights_stay && options.edits.empty() && memory.graphs.captures();
     // With a card, one of few sizes: steps are recorded for each.
     if (records_) longest = (longest + kLongestStep - 1) / kLongestStep * kLongestStep;
     const DecodeOptions decode{beams_, longest, {keeps_looks(), options.capture_scores}, options.edits};

@@ -1,5 +1,5 @@
-// Heads lie inside the last axis: matrix (b,h) of a sequence [T,B,H*d] begins at (b*H+h)*d and its rows are B*H*d
-// apart, so nothing is transposed in memory; of scores [B,H,T,S] it is one of B*H.
+// Views of each head as a matrix, so that one batched GEMM computes all heads without a transposition. Matrix (b,h) of
+// a sequence [T,B,H*d] starts at element (b*H+h)*d and its rows are B*H*d apart; of scores [B,H,T,S] it is contiguous.
 #pragma once
 
 #include "kernels/kernels.h"

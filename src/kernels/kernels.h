@@ -1,19 +1,19 @@
-// The only seam between mathematics and devices: one struct of named tensors per kernel, one table of
-// functions per backend. Adding a backend is filling a table.
+// The interface between mathematics and devices: each kernel has a struct of named tensors for its arguments, and each
+// backend has a table of functions. Adding a backend means filling a table.
 //
-// What holds for every kernel:
-//  - Every *_grad accumulates (+=) into its d* tensors, unless `accumulate` is there and not set: then it overwrites
-//    them. A d* tensor that is not given is not computed. Every forward kernel overwrites its outputs, unless
-//    `accumulate` is set.
-//  - "Elements" (activations and their gradients) all have one dtype T: f32 or bf16, f64 on reference.
-//    Sums are taken in A(T): f32 for bf16, else T. Parameters (weight, bias, gamma, v ...), their
-//    gradients and statistics (mean, rstd, lse, loss ...) have A(T). Ids and lengths are i32.
-//    Only `matmul` and `affine` mix dtypes freely.
-//  - Sequences are time-major: query [T,B,D], keys and values [S,B,D]. Heads lie inside the last axis,
-//    D = H*d. Scores and weights are [B,H,T,S].
-//  - Shapes were checked by the caller (src/ops): a kernel may assert but does not throw for them.
-//  - The same arguments give the same bits on every run and for every number of threads.
-//  - A tensor may have zero elements; a kernel then does what the equation says of an empty sum.
+// These rules hold for every kernel:
+//  - Every *_grad kernel accumulates (+=) into its d* tensors, unless it has an `accumulate` argument that is false:
+//    then it overwrites them. An absent d* tensor is not computed. Every forward kernel overwrites its outputs, unless
+//    `accumulate` is true.
+//  - "Elements" (activations and their gradients) all have one dtype T: f32 or bf16, f64 on reference. Sums are
+//    computed in A(T): f32 for bf16, else T. Parameters (weight, bias, gamma, v ...), their gradients and statistics
+//    (mean, rstd, lse, loss ...) have dtype A(T). Token ids, indices and lengths are i32. Only `matmul` and `affine`
+//    accept any mixture of dtypes.
+//  - Sequences are time-major: query [T,B,D], keys and values [S,B,D]. The last axis contains the heads, D = H*d.
+//    Scores and attention weights are [B,H,T,S].
+//  - The caller (src/ops) has checked the shapes: a kernel may assert them but does not throw.
+//  - The same arguments give the same bits in every run and for every number of threads.
+//  - A tensor may have zero elements; a kernel then computes the equation with an empty sum.
 #pragma once
 
 #include <array>
@@ -24,35 +24,35 @@
 
 namespace fovea {
 
-// An ordered queue of work on a device. The host backends run at once and ignore it.
+// An ordered queue of work on a device. The host backends compute immediately and ignore it.
 struct Stream {
   Device device;
   void* handle = nullptr;
 };
 
-// What the factors of a product are rounded to. kInt8 is for decoding: products by a weight stored [n,k] in
-// 8 bits, with a scale for each row of either factor; everything else as with kBF16.
+// The precision to which a GEMM may round its factors. kInt8 is for decoding: a weight stored [n,k] is quantised to
+// 8 bits with one scale per row, and so is the other factor; all other GEMMs are computed as with kBF16.
 enum class Precision : uint8_t { kF32, kBF16, kInt8 };
 
 // ---- matrix products ---------------------------------------------------------------------------
 
-// A batch of matrices inside a tensor. `row_stride` is the distance between stored rows and
-// `batch_stride` between matrices, in elements; `offset` is where the first one begins. `transposed`
-// says that the stored matrix is the transpose of the factor.
+// A batch of matrices inside a tensor. In elements, `row_stride` is the distance between stored rows, `batch_stride`
+// the distance between matrices and `offset` the start of the first matrix. If `transposed`, the stored matrix is the
+// transpose of the factor.
 struct Matrix {
   Tensor tensor;
   int64_t row_stride = 0;
   int64_t batch_stride = 0;
   int64_t offset = 0;
   bool transposed = false;
-  // Contents change only with Buffer::contents_changed, so that a packed copy may be kept until then.
+  // The contents change only with a call of Buffer::contents_changed, so that a packed copy can be cached until then.
   bool weight = false;
 };
 
-// c[g] (+)= alpha * a[g] b[g] + bias, with a [m,k], b [k,n], c [m,n], bias [n] over the rows, or [batch,n] with one for
-// each matrix.
-// k = 0 gives the bias, or zero. Any of a, b, c may be f32 or bf16 (all f64 on reference);
-// c is never transposed. Another `precision` than kF32 lets the backend round a, b and the bias.
+// c[g] (+)= alpha * a[g] b[g] + bias, with a [m,k], b [k,n], c [m,n] and a bias [n] that is added to every row, or
+// [batch,n] with one row for each matrix. k = 0 gives the bias, or zero. Each of a, b, c may be f32 or bf16 (all are
+// f64 on reference); c is never transposed. A `precision` other than kF32 allows the backend to round a, b and the
+// bias.
 struct MatmulArgs {
   Matrix a, b, c;
   Tensor bias;
@@ -61,22 +61,22 @@ struct MatmulArgs {
   bool accumulate = false;
   Precision precision = Precision::kF32;
 
-  // How far the biases of neighbouring matrices lie apart.
+  // Returns the distance between the biases of consecutive matrices, in elements.
   int64_t bias_stride() const { return batch > 1 && bias.size() == batch * n ? n : 0; }
 };
 
 // ---- elementwise -------------------------------------------------------------------------------
 
-// y (+)= alpha * x + beta, between any two of f32, bf16, f64, i32: scaling, casting, copying, adding.
-// Without x, y is filled with beta. Computed in f64 if either side is f64, else in f32; i32 is cut
-// towards zero.
+// y (+)= alpha * x + beta, between any two of f32, bf16, f64, i32: scaling, casting, copying, adding. Without x, y is
+// filled with beta. The kernel computes in f64 if either tensor is f64, else in f32; i32 results are truncated towards
+// zero.
 struct AffineArgs {
   Tensor x, y;
   float alpha = 1.0f, beta = 0.0f;
   bool accumulate = false;
 };
 
-// kernels/pointwise.h has the functions and their derivatives, written once.
+// kernels/pointwise.h defines the functions and their derivatives.
 enum class UnaryOp : uint8_t { kTanh, kSigmoid, kRelu, kGelu, kExp, kLog, kSqrt, kSquare, kAbs, kReciprocal };
 struct UnaryArgs {
   UnaryOp op;
@@ -84,12 +84,12 @@ struct UnaryArgs {
 };
 struct UnaryGradArgs {
   UnaryOp op;
-  Tensor x, y;  // only the one unary_reads_input(op) says is given
+  Tensor x, y;  // x is given if unary_reads_input(op), else y
   Tensor dy, dx;
   bool accumulate = true;
 };
 
-// b is spread over a: a and y are [outer, b.size, inner] and b one value for each of the middle.
+// b is broadcast over a: a and y are [outer, b.size, inner], and b has one value for each index of the middle axis.
 enum class BinaryOp : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum };
 struct BinaryArgs {
   BinaryOp op;
@@ -98,14 +98,14 @@ struct BinaryArgs {
 };
 struct BinaryGradArgs {
   BinaryOp op;
-  Tensor a, b;  // values, always given
+  Tensor a, b;  // the values are always required
   Tensor dy, da, db;
   int64_t outer = 1, inner = 1;
 };
 
-// x [outer, count, inner] -> y [outer, inner]. The maximum of nothing is -inf with index -1; of equal
-// ones the first counts. index (i32) is given for kMaximum only. kMean of nothing is 0. A sum or mean may
-// be taken into a y of A(T), and added to it: the gradient of a bias.
+// x [outer, count, inner] -> y [outer, inner]. With count = 0 the maximum is -inf with index -1 and the mean is 0. Of
+// equal maxima the first is taken. index (i32) is given for kMaximum only. For a sum or mean, y may have dtype A(T),
+// and the result may be added to it, as for the gradient of a bias.
 enum class ReduceOp : uint8_t { kSum, kMean, kMaximum };
 struct ReduceArgs {
   ReduceOp op;
@@ -119,9 +119,9 @@ struct ReduceGradArgs {
   int64_t outer = 1, count = 1, inner = 1;
 };
 
-// ---- moving data -------------------------------------------------------------------------------
+// ---- indexing ----------------------------------------------------------------------------------
 
-// One column block of a joined [outer, sum of widths] tensor; without a tensor the block is skipped.
+// A block of columns of the concatenated tensor [outer, sum of widths]; a block without a tensor is skipped.
 struct Piece {
   Tensor tensor;  // [outer, width]
   int64_t width = 0;
@@ -139,8 +139,8 @@ struct SplitArgs {
   bool accumulate = false;  // pieces += joined
 };
 
-// y[i] = scale * table[ids[i]], rows of a table with the dtype A(T) or T. Ids lie within the table. Of several tables,
-// which lie one after the other, the same rows, one table's after the other's.
+// y[i] = scale * table[ids[i]], for a table of dtype A(T) or T. The ids must be valid rows. With `tables` > 1 the
+// tensor contains that many tables of equal height, and y contains the rows selected from each of them in turn.
 struct EmbeddingArgs {
   Tensor table, ids, y;
   float scale = 1.0f;
@@ -180,50 +180,50 @@ struct ScatterAddArgs {
 
 // ---- randomness --------------------------------------------------------------------------------
 
-// Names the random numbers of one place in one step: stream = step << 32 | site. The step is read from
-// the device, so that a captured step draws anew each time it is replayed.
-struct RandomSite {
+// Identifies the random numbers of one op in one step: the stream number of Philox is step << 32 | op_index. The kernel
+// reads the step from device memory, so that a captured graph draws new numbers in each launch.
+struct RandomStream {
   uint64_t seed = 0;
-  uint32_t site = 0;
+  uint32_t op_index = 0;
   Tensor step;  // i32 [1]
 };
 
-// y (+)= x * keep / (1 - rate), keep = random_word(seed, stream, i % period) >= drop_threshold(rate).
-// 0 <= rate < 1. A period below the size repeats the mask over the leading axis (variational dropout).
-// Its gradient is itself. With `base`, which is like x, y is base + that: a residual. With `gate`, which is like x,
-// nothing is kept where it is not above 0: a ReLU before the dropout, if the gate is what went into it. Without
-// `random.step` nothing is drawn and nothing dropped but by the gate, which may be what came out of such a dropout.
+// y (+)= x * keep / (1 - rate), with keep = random_word(seed, stream, i % period) >= drop_threshold(rate) and
+// 0 <= rate < 1. A period smaller than the size repeats the mask over the leading axis (variational dropout). The
+// gradient is the same kernel applied to dy. With `base` [as x], y = base + dropout(x): a residual connection. With
+// `gate` [as x], elements with gate <= 0 become 0: a ReLU before the dropout, where the gate is the input of the ReLU.
+// Without `random.step` only the gate drops elements; it may then be the output of a ReLU with dropout.
 struct DropoutArgs {
   Tensor x, y, base, gate;
   float rate = 0.0f;
-  RandomSite random;
+  RandomStream random;
   int64_t period = 0;
   bool accumulate = false;
 };
 
 // ---- normalisation -----------------------------------------------------------------------------
 
-// y = (x - mean) * rstd * gamma + beta over rows of the last axis; x [N,D], mean and rstd [N]. With `more`, which is
-// like x, that of `sum` = x + what `dropout` leaves of more, without a period. Its gradient is of the sum, in x's
-// place, and the dropout of all that is in dx goes to dmore.
+// y = (x - mean) * rstd * gamma + beta over rows of the last axis; x [N,D], mean and rstd [N]. With `residual` [as x],
+// the kernel first computes sum = x + dropout(residual), without a period, and normalises the sum. In the gradient, x
+// is then the sum: dx receives the gradient of the sum; dresidual receives dx with the dropout mask applied.
 struct LayerNormArgs {
   Tensor x, gamma, beta, y, mean, rstd;
   float epsilon = 1e-5f;
-  Tensor more, sum;
+  Tensor residual, sum;
   float rate = 0.0f;
-  RandomSite random;
+  RandomStream random;
 };
 struct LayerNormGradArgs {
   Tensor x, gamma, mean, rstd, dy, dx, dgamma, dbeta;
-  bool accumulate = true;  // into dx; the parameters' are always added to
-  Tensor dmore;            // only with dx
-  bool accumulate_more = true;
+  bool accumulate = true;  // into dx; dgamma and dbeta are always accumulated
+  Tensor dresidual;        // requires dx
+  bool accumulate_residual = true;
   float rate = 0.0f;
-  RandomSite random;
+  RandomStream random;
 };
 
 // y = x / max(|x|, epsilon) over rows of the last axis; x [N,D], scale [N] = 1 / max(|x|, epsilon),
-// negative where the row was shorter than epsilon (its gradient is then dy * |scale| alone).
+// stored negative for a row whose norm was below epsilon (its gradient is then dy * |scale|).
 struct NormalizeArgs {
   Tensor x, y, scale;
   float epsilon = 1e-8f;
@@ -250,14 +250,14 @@ struct BatchNormGradArgs {
 
 // ---- softmax and losses ------------------------------------------------------------------------
 
-// Which keys a query may see, and what is added to its scores. A key is absent when it lies at or past
-// its sentence's length, when causal and s > t + offset, or when the bias there is -inf.
-// A row with every key absent has weights 0 (log: -inf), output 0 and no gradient.
+// The attention mask. A key s is masked if s >= lengths[b], if causal and s > t + offset, or if its bias is -inf;
+// otherwise the bias is added to its score. A row whose keys are all masked has weights 0 (log: -inf), output 0 and no
+// gradient.
 struct Mask {
   Tensor lengths;  // i32 [B]
   Tensor bias;     // A(T), [B|1, H|1, T|1, S]
   bool causal = false;
-  int64_t offset = 0;  // position of the first query among the keys
+  int64_t offset = 0;  // position of the first query in the sequence of keys
 };
 struct ScoreShape {
   int64_t batch = 1, heads = 1, queries = 1, keys = 1;
@@ -271,7 +271,7 @@ struct SoftmaxArgs {
   bool log = false;
 };
 struct SoftmaxGradArgs {
-  Tensor y, dy, dx;  // rows as in y; a masked cell of y is 0 (log: -inf) and gets no gradient
+  Tensor y, dy, dx;  // an element that is masked (y = 0, or -inf for log) gets no gradient
   ScoreShape shape;
   bool log = false;
 };
@@ -294,7 +294,7 @@ struct CrossEntropyArgs {
   float smoothing = 0.0f;
   int32_t ignore = -1;
 };
-// dlogits may be the logits themselves: then it is overwritten, not accumulated.
+// dlogits may be the same tensor as logits: then it is overwritten, not accumulated.
 struct CrossEntropyGradArgs {
   Tensor logits, targets, lse, dloss, dlogits;
   float smoothing = 0.0f;
@@ -304,8 +304,8 @@ struct CrossEntropyGradArgs {
 // ---- attention ---------------------------------------------------------------------------------
 
 // score[b,h,t,s] = sum_d v[h,d] tanh(query[t,b,h,d] + keys[s,b,h,d]): Bahdanau's additive score on
-// projected queries and keys. The B*T*S*D tanh is never written; backward computes it again.
-// Cells with s >= lengths[b] are set to 0 and have no gradient.
+// projected queries and keys. The B*T*S*D values of tanh are never stored; backward recomputes them.
+// Scores with s >= lengths[b] are set to 0 and have no gradient.
 struct AdditiveScoreArgs {
   Tensor query, keys, v, score, lengths;
   int64_t heads = 1;
@@ -315,33 +315,33 @@ struct AdditiveScoreGradArgs {
   int64_t heads = 1;
 };
 
-// Additive attention whole, for the few queries of a decoder's step: weights = softmax(score) over the keys below the
-// length, out = weights values, per head. query [T,B,D], keys [S,B,D], values [S,B,E], weights [B,H,T,S], out [T,B,E].
+// The whole of additive attention, for the few queries of a decoder step: weights = softmax(score) over the keys with
+// s < lengths[b], out = weights values, per head. query [T,B,D], keys [S,B,D], values [S,B,E], weights [B,H,T,S],
+// out [T,B,E].
 struct AdditiveAttentionArgs {
   Tensor query, keys, v, values, lengths, weights, out;
   int64_t heads = 1;
   Precision precision = Precision::kF32;
 };
-// What the step before needs at once: dscore [B,H,T,S] and dquery, both overwritten. The other gradients are sums over
-// all steps: additive_score_grad has them from the dscore of all steps, and matmul those of the values from the
-// weights.
+// Computes the gradients that the previous step needs: dscore [B,H,T,S] and dquery, both overwritten. The other
+// gradients are sums over all steps: additive_score_grad computes them from the dscore of all steps, and matmul
+// computes dvalues from the weights.
 struct AdditiveAttentionGradArgs {
   Tensor query, keys, v, values, lengths, weights, dout, dscore, dquery;
   int64_t heads = 1;
   Precision precision = Precision::kF32;
 };
 
-// out = softmax(scale * query keys^T + mask) values, per head, with dropout on the weights. lse [B,H,T]
-// is the log-sum-exp of each row (-inf when fully masked), from which backward computes the weights
-// again. weights [B,H,T,S], before dropout, are written only if given. Dropout counts cells of
-// [B,H,T,S] in order.
+// out = softmax(scale * query keys^T + mask) values, per head, with dropout on the weights. lse [B,H,T] is the
+// log-sum-exp of each row (-inf if fully masked), from which backward recomputes the weights. weights [B,H,T,S], before
+// dropout, are written only if the tensor is given. The dropout mask is indexed by the flat element of [B,H,T,S].
 struct DotAttentionArgs {
   Tensor query, keys, values, out, lse, weights;
   int64_t heads = 1;
   float scale = 1.0f;
   Mask mask;
   float dropout = 0.0f;
-  RandomSite random;
+  RandomStream random;
 };
 struct DotAttentionGradArgs {
   Tensor query, keys, values, out, lse, dout, dquery, dkeys, dvalues;
@@ -350,7 +350,7 @@ struct DotAttentionGradArgs {
   float scale = 1.0f;
   Mask mask;
   float dropout = 0.0f;
-  RandomSite random;
+  RandomStream random;
 };
 
 // y = x * exp(-(s - center)^2 / (2 sigma^2)) where |s - center| <= width (0: everywhere), else 0.
@@ -366,27 +366,28 @@ struct GaussianWindowGradArgs {
   float sigma = 1.0f, width = 0.0f;
 };
 
-// y (+)= x turned: with d the depth of a head and w = position * 10000^(-2i/d), the pair (x[i], x[i + d/2]) of
+// y (+)= x rotated: with d the depth of a head and w = position * 10000^(-2i/d), the pair (x[i], x[i + d/2]) of
 // each head becomes (x[i] cos w - x[i + d/2] sin w, x[i] sin w + x[i + d/2] cos w) (Su et al. 2021). Row t of
-// x [T,B,H*d] stands at position + t * stride. Its gradient is the turn back; d is even.
+// x [T,B,H*d] has the position `position + t * stride`. The gradient is the inverse rotation; d is even.
 struct RotaryArgs {
   Tensor x, y;
   int64_t heads = 1, position = 0, stride = 1;
-  bool back = false, accumulate = false;
+  bool inverse = false, accumulate = false;
 };
 
-// ---- choosing ----------------------------------------------------------------------------------
+// ---- sampling ----------------------------------------------------------------------------------
 
-// One of each row of weights [N,S], which are at least 0: the first with sum of those up to it > u * sum of all,
-// for u = random_word(seed, stream, row) / 2^32; without `random.step`, the largest, of equal ones the first.
-// chosen [N,S] is 1 there and 0 elsewhere. A row of zeros has nothing to choose and stays zero.
-struct ChooseArgs {
-  Tensor weights, chosen;
-  RandomSite random;
+// Samples one index of each row of nonnegative weights [N,S] in proportion to the weights: the first index whose
+// cumulative sum exceeds u * the sum of the row, with u = random_word(seed, stream, row) / 2^32. Without `random.step`
+// it takes the argmax, of equal weights the first. one_hot [N,S] is 1 at the index and 0 elsewhere; it is 0 everywhere
+// for a row of zeros.
+struct SampleArgs {
+  Tensor weights, one_hot;
+  RandomStream random;
 };
 
-// The k largest of each row of x [N,V], largest first, of equal ones the first: values [N,k] and index i32 [N,k].
-// Past the end of a short row the value is -inf and the index -1. NaN is never chosen.
+// The k largest elements of each row of x [N,V] in descending order, of equal elements the first: values [N,k] and
+// index i32 [N,k]. If V < k, the remaining values are -inf with index -1. NaN is never selected.
 struct TopKArgs {
   Tensor x, values, index;
   int64_t k = 1;
@@ -397,54 +398,54 @@ struct TopKArgs {
 // tanh: h' = tanh(x + h).  gates in x and h [B,H]
 // gru:  r = s(xr+hr), z = s(xz+hz), n = tanh(xn + r*hn), h' = (1-z) n + z h.  [B,3H] = r,z,n
 // lstm: i,f,g,o = s,s,tanh,s of (x+h), c' = f c + i g, h' = o tanh(c').  [B,4H] = i,f,g,o
-// x is the input's part of the gates (with its bias), h the state's (with its own).
+// x is the projection of the input (with its bias), h the projection of the previous state (with its own bias).
 enum class Cell : uint8_t { kTanh, kGru, kLstm };
 constexpr int64_t gates_of(Cell cell) { return cell == Cell::kTanh ? 1 : cell == Cell::kGru ? 3 : 4; }
-// What backward reads: gru r,z,n,hn; lstm i,f,g,o after their activations; tanh nothing but the state.
+// Number of saved values per unit that backward reads: r,z,n,hn for gru; the activated i,f,g,o for lstm; none for tanh.
 constexpr int64_t saved_of(Cell cell) { return cell == Cell::kTanh ? 0 : 4; }
 
 struct CellArgs {
   Cell cell;
-  Tensor x_gates, h_gates;       // [B,G*H]
-  Tensor state, memory;          // h, c [B,H]; memory for lstm only, here and below
-  Tensor new_state, new_memory;  // [B,H]
-  Tensor saved;                  // [B,saved*H]; may be absent when there will be no backward
+  Tensor x_gates, h_gates;           // [B,G*H]
+  Tensor state, cell_state;          // h, c [B,H]; the cell state is for lstm only, here and below
+  Tensor new_state, new_cell_state;  // [B,H]
+  Tensor saved;                      // [B,saved*H]; optional if there is no backward
 };
 struct CellGradArgs {
   Cell cell;
-  Tensor state, memory, new_state, new_memory, saved;
-  Tensor dnew_state, dnew_memory;  // either may be absent: no gradient came that way
-  Tensor dx_gates, dh_gates, dstate, dmemory;
-  bool accumulate = true;  // into dh_gates; the others are always added to
+  Tensor state, cell_state, new_state, new_cell_state, saved;
+  Tensor dnew_state, dnew_cell_state;  // either may be absent, meaning zero
+  Tensor dx_gates, dh_gates, dstate, dcell_state;
+  bool accumulate = true;  // into dh_gates; the others are always accumulated
 };
 
-// A whole layer in one direction, given the input's part of the gates for all steps (one product).
-// states [T+1,B,H] and memories (lstm) hold the state before step t at t and after it at t+1, or, in
-// reverse, before step t at t+1 and after it at t; the kernel copies the initial ones (zero if absent)
-// into their slot. At a step past its sentence's length a state stays as it is.
+// A whole layer in one direction, given the projected inputs of all steps (one GEMM). states [T+1,B,H] and cell_states
+// (lstm) contain the state before step t at index t and after it at t+1; in reverse, before step t at t+1 and after it
+// at t. The kernel copies the initial states (zero if absent) to their index. A step past the length of its sentence
+// copies the state.
 struct RecurrentArgs {
   Cell cell;
-  Tensor x_gates;                        // [T,B,G*H]
-  Tensor weight, bias;                   // [G*H,H], [G*H] (may be absent)
-  Tensor initial_state, initial_memory;  // [B,H]
-  Tensor lengths;                        // i32 [B] (may be absent)
-  Tensor states, memories;               // [T+1,B,H]
-  Tensor saved;  // [T,B,saved*H], unset past a length; may be absent when there will be no backward
+  Tensor x_gates;                            // [T,B,G*H]
+  Tensor weight, bias;                       // [G*H,H], [G*H] (optional)
+  Tensor initial_state, initial_cell_state;  // [B,H]
+  Tensor lengths;                            // i32 [B] (optional)
+  Tensor states, cell_states;                // [T+1,B,H]
+  Tensor saved;                              // [T,B,saved*H], unset past a length; optional if there is no backward
   bool reverse = false;
   Precision precision = Precision::kF32;
-  const RecurrentArgs* beside = nullptr;  // another layer, to be done too: neither reads what the other writes
+  const RecurrentArgs* concurrent = nullptr;  // an independent layer to compute as well, such as the other direction
 };
-// dstates [T,B,H] is the gradient of the T outputs, dfinal_memory [B,H] of the last memory (may be
-// absent). dh_gates [T,B,G*H] is what the weight's gradient is one product of: it is overwritten, not
-// accumulated, and for tanh and lstm may be the same tensor as dx_gates, which then is overwritten too.
+// dstates [T,B,H] is the gradient of the T outputs, dfinal_cell_state [B,H] (optional) that of the last cell state.
+// dh_gates [T,B,G*H] is overwritten, not accumulated; the caller computes the gradient of the weight from it with one
+// GEMM. For tanh and lstm it may be the same tensor as dx_gates, which is then overwritten too.
 struct RecurrentGradArgs {
   Cell cell;
-  Tensor weight, lengths, states, memories, saved;
-  Tensor dstates, dfinal_memory;
-  Tensor dx_gates, dh_gates, dinitial_state, dinitial_memory;
+  Tensor weight, lengths, states, cell_states, saved;
+  Tensor dstates, dfinal_cell_state;
+  Tensor dx_gates, dh_gates, dinitial_state, dinitial_cell_state;
   bool reverse = false;
   Precision precision = Precision::kF32;
-  const RecurrentGradArgs* beside = nullptr;
+  const RecurrentGradArgs* concurrent = nullptr;
 };
 
 // ---- images ------------------------------------------------------------------------------------
@@ -455,7 +456,7 @@ struct Window {
   int64_t pad_y = 0, pad_x = 0;
 };
 
-// x [B,Y,X,C], weight [O,height,width,C], bias [O] (may be absent), y [B,Y',X',O]; zero padding.
+// x [B,Y,X,C], weight [O,height,width,C], bias [O] (optional), y [B,Y',X',O]; zero padding.
 struct Conv2dArgs {
   Tensor x, weight, bias, y;
   Window window;
@@ -465,8 +466,8 @@ struct Conv2dGradArgs {
   Window window;
 };
 
-// x [B,Y,X,C] -> y [B,Y',X',C]. Padding takes no part: averages divide by the cells inside the image.
-// index (i32, like y; kMaximum only) is the flat element of x that won, of equal ones the first.
+// x [B,Y,X,C] -> y [B,Y',X',C]. Padding is ignored: averages divide by the number of pixels inside the image. index
+// (i32, shaped as y, kMaximum only) is the flat index in x of the maximum, of equal maxima the first.
 enum class PoolOp : uint8_t { kMaximum, kAverage };
 struct Pool2dArgs {
   PoolOp op;
@@ -509,13 +510,12 @@ struct SquaredNormArgs {
   Tensor x, out;
 };
 
-// What every optimiser does first: g = grad * min(1, max_norm / sqrt(squared_norm)), with no clipping
-// when max_norm is 0. Last, grad is set to zero, ready for the next step.
-// `rate` [3] holds the learning rate and, for Adam, 1 - beta1^t and 1 - beta2^t; it and squared_norm [1]
-// are tensors so that a captured step can be replayed with other values.
+// Every optimiser first clips the gradient, g = grad * min(1, max_norm / sqrt(squared_norm)), unless max_norm is 0, and
+// finally sets grad to zero for the next step. `rate` [3] contains the learning rate and, for Adam, 1 - beta1^t and
+// 1 - beta2^t; it and squared_norm [1] are tensors so that a captured graph can be launched with other values.
 // g += decay param; velocity = momentum velocity + g; param -= rate velocity.
 struct SgdArgs {
-  Tensor param, grad, velocity;  // velocity may be absent: momentum 0
+  Tensor param, grad, velocity;  // without velocity the momentum is 0
   Tensor rate, squared_norm;
   float max_norm = 0.0f, momentum = 0.0f, weight_decay = 0.0f;
 };
@@ -568,7 +568,7 @@ struct AdamArgs {
   X(gaussian_window, GaussianWindowArgs)                \
   X(gaussian_window_grad, GaussianWindowGradArgs)       \
   X(rotary, RotaryArgs)                                 \
-  X(choose, ChooseArgs)                                 \
+  X(sample, SampleArgs)                                 \
   X(top_k, TopKArgs)                                    \
   X(cell, CellArgs)                                     \
   X(cell_grad, CellGradArgs)                            \
@@ -586,7 +586,7 @@ struct AdamArgs {
   X(sgd, SgdArgs)                                       \
   X(adam, AdamArgs)
 
-// A function pointer that cannot be left out of a table.
+// A function pointer without a default value, so that a table that omits a kernel does not compile.
 template <class Args> struct Kernel {
   using Function = void (*)(Stream&, const Args&);
   Kernel(Function f) : function(f) {}  // NOLINT(google-explicit-constructor)
@@ -600,13 +600,13 @@ struct KernelTable {
 #undef FOVEA_KERNEL_FIELD
 };
 
-// The kernels of a device. Error when this build has none for it.
+// Returns the kernels of a device. Throws Error if this build has none for it.
 const KernelTable& kernels(Device device);
-// Where work on the device is queued by this thread.
+// Returns the stream on which this thread queues work of the device.
 Stream& stream(Device device);
 
-// Puts another table in a device's place (null: its own again), as the profile does. Not while others
-// compute.
+// Replaces the table of a device, as the profile does; null restores the original one. No other thread may be
+// computing.
 void replace_kernels(Device device, const KernelTable* table);
 
 }  // namespace fovea

@@ -50,7 +50,8 @@ struct PermutedAxes {
   struct Offsets {
     int64_t x, y;
   };
-  // Where item number `n` of all axes but `skipped` and the last starts. Pass the last axis to skip that one alone.
+  // Returns the start of item number `n` of all axes but `skipped` and the last. Pass the last axis to skip that one
+  // alone.
   FOVEA_HOST_DEVICE Offsets offsets(int64_t n, int skipped) const {
     Offsets at = {0, 0};
     for (int axis = rank - 2; axis >= 0; --axis) {

@@ -1,6 +1,5 @@
-// Elementwise functions and their derivatives, written once for every backend. V is a number (float,
-// double) or a vector of them that has + - * /, and the functions named in `using` lines below.
-// For a vector type these are found by argument-dependent lookup.
+// Elementwise functions and their derivatives, shared by all backends. V is a number (float, double) or a SIMD vector
+// with the operators + - * / and the functions declared below, which argument-dependent lookup finds for a vector type.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 
 namespace fovea::pointwise {
 
-// What a number needs to look like a vector. A backend's vector type brings its own overloads.
+// Overloads for plain numbers. The vector type of a backend brings its own overloads.
 template <class V> FOVEA_HOST_DEVICE V tanh(V x) { return std::tanh(x); }
 template <class V> FOVEA_HOST_DEVICE V exp(V x) { return std::exp(x); }
 template <class V> FOVEA_HOST_DEVICE V log(V x) { return std::log(x); }

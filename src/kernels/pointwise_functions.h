@@ -1,8 +1,8 @@
-// The functions of kernels/pointwise.h. No guard, no namespace and no includes: a SIMD kernel includes this
-// once for every instruction set, inside its namespace, because a function has the instruction set of the
-// place where it is written. Everybody else includes kernels/pointwise.h.
+// The functions of kernels/pointwise.h. This file has no guard, namespace or includes: a SIMD kernel includes it once
+// for each instruction set, inside its namespace, because a function uses the instruction set of its definition. All
+// other files include kernels/pointwise.h.
 
-// Each: forward(x), and grad(z, dy) where z is x if kReadsInput and y if not.
+// Each functor has forward(x), and grad(z, dy) where z is x if kReadsInput, else y.
 struct Tanh {
   static constexpr bool kReadsInput = false;
   template <class V> FOVEA_HOST_DEVICE static V forward(V x) { return tanh(x); }
@@ -18,9 +18,9 @@ struct Relu {
   template <class V> FOVEA_HOST_DEVICE static V forward(V x) { return maximum(x, V(0)); }
   template <class V> FOVEA_HOST_DEVICE static V grad(V y, V dy) { return if_greater(y, V(0), dy, V(0)); }
 };
-struct Gelu {  // the tanh form of Hendrycks & Gimpel 2016
+struct Gelu {  // the tanh approximation of Hendrycks & Gimpel 2016
   static constexpr bool kReadsInput = true;
-  static constexpr double kC = 0.7978845608028654, kA = 0.044715;  // sqrt(2/pi)
+  static constexpr double kC = 0.7978845608028654, kA = 0.044715;  // kC is sqrt(2/pi)
   template <class V> FOVEA_HOST_DEVICE static V forward(V x) {
     const V t = tanh(V(kC) * (x + V(kA) * x * x * x));
     return V(0.5) * x * (V(1) + t);
@@ -64,7 +64,8 @@ struct Reciprocal {
   template <class V> FOVEA_HOST_DEVICE static V grad(V y, V dy) { return V(0) - dy * y * y; }
 };
 
-// Each: forward(a, b), grad_a(a, b, dy), grad_b(a, b, dy). Of two equal ones, a takes the gradient.
+// Each functor has forward(a, b), grad_a(a, b, dy) and grad_b(a, b, dy). If a and b are equal, a gets the gradient of a
+// maximum or minimum.
 struct Add {
   template <class V> FOVEA_HOST_DEVICE static V forward(V a, V b) { return a + b; }
   template <class V> FOVEA_HOST_DEVICE static V grad_a(V, V, V dy) { return dy; }
@@ -96,7 +97,7 @@ struct Minimum {
   template <class V> FOVEA_HOST_DEVICE static V grad_b(V a, V b, V dy) { return if_greater(a, b, dy, V(0)); }
 };
 
-// Calls body with the functor an op names: the one place where names meet functions.
+// Calls body with the functor of an op. This is the only mapping from names to functors.
 template <class Body> decltype(auto) visit(UnaryOp op, Body&& body) {
   switch (op) {
     case UnaryOp::kTanh: return body(Tanh{});

@@ -16,14 +16,14 @@ constexpr std::string_view kNames[] = {FOVEA_KERNELS(FOVEA_KERNEL_NAME)};
 enum class Index : uint8_t { FOVEA_KERNELS(FOVEA_KERNEL_INDEX) };
 #undef FOVEA_KERNEL_INDEX
 
-// A function of a table carries no state: the profile is found by the kind of the stream's device.
+// The functions of a table have no state, so they find the profile by the kind of the stream's device.
 KernelProfile* profiles[3] = {};
 
 KernelProfile*& profile_of(Device device) { return profiles[static_cast<int>(device.kind)]; }
 
 }  // namespace
 
-// One call in progress; adds itself to the counter when it ends, by whatever way.
+// A call in progress, which adds itself to the counter when it ends, also by an exception.
 class CountedCall {
  public:
   CountedCall(Device device, Index index)
@@ -33,7 +33,7 @@ class CountedCall {
     if (!device.on_host()) begin_.emplace(device);
   }
   ~CountedCall() {
-    if (begin_) counter_.marks.emplace_back(std::move(*begin_), cuda::Mark(profile_.device_));
+    if (begin_) counter_.events.emplace_back(std::move(*begin_), cuda::TimingEvent(profile_.device_));
     const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - start_;
     counter_.calls.fetch_add(1, std::memory_order_relaxed);
     counter_.nanoseconds.fetch_add(taken.count(), std::memory_order_relaxed);
@@ -47,7 +47,7 @@ class CountedCall {
   KernelProfile& profile_;
   KernelProfile::Counter& counter_;
   std::chrono::steady_clock::time_point start_;
-  std::optional<cuda::Mark> begin_;
+  std::optional<cuda::TimingEvent> begin_;
 };
 
 namespace {
@@ -84,7 +84,7 @@ std::vector<KernelProfile::Entry> KernelProfile::entries() const {
     Entry& entry = entries.emplace_back(Entry{kNames[i], calls, 1e-9 * static_cast<double>(nanoseconds)});
     if (device_.on_host()) continue;
     entry.seconds = 0;
-    for (const auto& [begin, end] : counters_[i].marks) entry.seconds += end.seconds_since(begin);
+    for (const auto& [begin, end] : counters_[i].events) entry.seconds += end.seconds_since(begin);
   }
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.seconds > b.seconds; });

@@ -1,5 +1,5 @@
-// Which kernels were called, how often and for how long: a table in front of a device's own that counts
-// and passes on. Tests see with it which kernels ran, benchmarks where the time goes.
+// A profile of kernel calls: a table that counts and times each call and passes it to the device's own table. Tests use
+// it to see which kernels ran, benchmarks to see where time is spent.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@
 
 namespace fovea {
 
-// Counts while it lives; one at a time for a device. Made and destroyed while nobody computes on it.
-// The time is the host's inside the call or, on a card, the card's from before it to after it, when it last ran: in a
-// graph that is recorded meanwhile, when that was last replayed. A kernel that calls others through the table is
-// charged for them too.
+// Counts while it exists; there is at most one per device, and no thread may be computing when it is created or
+// destroyed. The time is that of the host inside the call or, on a CUDA device, the time between two events around it
+// when it last ran: for a graph captured meanwhile, in its last launch. A kernel that calls others through the table
+// includes their time.
 class KernelProfile {
  public:
   struct Entry {
@@ -30,18 +30,18 @@ class KernelProfile {
   KernelProfile(const KernelProfile&) = delete;
   KernelProfile& operator=(const KernelProfile&) = delete;
 
-  // The kernels that were called, the most time first.
+  // Returns the kernels that were called, those with the most time first.
   std::vector<Entry> entries() const;
 
  private:
   friend class CountedCall;
   struct Counter {
     std::atomic<int64_t> calls{0}, nanoseconds{0};
-    std::vector<std::pair<cuda::Mark, cuda::Mark>> marks;  // on a card; one thread uses it
+    std::vector<std::pair<cuda::TimingEvent, cuda::TimingEvent>> events;  // on a CUDA device, used by one thread
   };
 
   Device device_;
-  const KernelTable* table_;       // the one in front of which this stands
+  const KernelTable* table_;       // the table that calls are passed to
   std::vector<Counter> counters_;  // in the order of FOVEA_KERNELS
 };
 

@@ -10,22 +10,24 @@ ScoreShape shape_of(const Tensor& scores) { return {scores.dim(0), scores.dim(1)
 
 }  // namespace
 
-LayerNormArgs norm_of_sum(const KernelTable& table, Stream& stream, LayerNormArgs args) {
-  if (!args.more) return args;
-  table.dropout(stream, {.x = args.more, .y = args.sum, .base = args.x, .rate = args.rate, .random = args.random});
+LayerNormArgs add_residual(const KernelTable& table, Stream& stream, LayerNormArgs args) {
+  if (!args.residual) return args;
+  table.dropout(stream, {.x = args.residual, .y = args.sum, .base = args.x, .rate = args.rate, .random = args.random});
   args.x = args.sum;
-  args.more = {};
+  args.residual = {};
   return args;
 }
 
-void drop_grad_of_sum(const KernelTable& table, Stream& stream, const LayerNormGradArgs& args) {
-  if (!args.dmore) return;
-  table.dropout(
-      stream,
-      {.x = args.dx, .y = args.dmore, .rate = args.rate, .random = args.random, .accumulate = args.accumulate_more});
+void residual_grad(const KernelTable& table, Stream& stream, const LayerNormGradArgs& args) {
+  if (!args.dresidual) return;
+  table.dropout(stream, {.x = args.dx,
+                         .y = args.dresidual,
+                         .rate = args.rate,
+                         .random = args.random,
+                         .accumulate = args.accumulate_residual});
 }
 
-void additive_attention_by_parts(const KernelTable& table, Stream& stream, const AdditiveAttentionArgs& args) {
+void additive_attention_unfused(const KernelTable& table, Stream& stream, const AdditiveAttentionArgs& args) {
   const ScoreShape shape = shape_of(args.weights);
   const Tensor score = empty_like(args.weights);
   table.additive_score(stream, {.query = args.query,
@@ -45,7 +47,7 @@ void additive_attention_by_parts(const KernelTable& table, Stream& stream, const
                         .precision = args.precision});
 }
 
-void additive_attention_grad_by_parts(const KernelTable& table, Stream& stream, const AdditiveAttentionGradArgs& args) {
+void additive_attention_grad_unfused(const KernelTable& table, Stream& stream, const AdditiveAttentionGradArgs& args) {
   const ScoreShape shape = shape_of(args.weights);
   const Tensor dweights = empty_like(args.weights);
   table.matmul(stream, {.a = per_head(args.dout, args.heads),

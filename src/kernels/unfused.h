@@ -1,4 +1,4 @@
-// Kernels that are several others in a row, for backends that have nothing to gain from fusing them.
+// Fused kernels expressed by other kernels of a table, for backends that do not fuse them.
 #pragma once
 
 #include <initializer_list>
@@ -7,19 +7,20 @@
 
 namespace fovea {
 
-// Sets gradients that are to be overwritten to zero, for backends that always add.
-inline void clear_unless(bool accumulate, std::initializer_list<Tensor> gradients) {
+// Zeroes the gradients unless `accumulate`, for backends whose kernels always accumulate.
+inline void zero_unless(bool accumulate, std::initializer_list<Tensor> gradients) {
   if (accumulate) return;
   for (const Tensor& x : gradients) {
     if (x) zero_memory(x.device(), x.raw(), x.bytes());
   }
 }
 
-// The layer norm of a sum that is computed here, and what is left to do after its gradient.
-LayerNormArgs norm_of_sum(const KernelTable& table, Stream& stream, LayerNormArgs args);
-void drop_grad_of_sum(const KernelTable& table, Stream& stream, const LayerNormGradArgs& args);
+// The residual connection of layer_norm: computes the sum and returns the arguments that normalise it.
+LayerNormArgs add_residual(const KernelTable& table, Stream& stream, LayerNormArgs args);
+// The residual connection of layer_norm_grad: computes dresidual from dx.
+void residual_grad(const KernelTable& table, Stream& stream, const LayerNormGradArgs& args);
 
-void additive_attention_by_parts(const KernelTable& table, Stream& stream, const AdditiveAttentionArgs& args);
-void additive_attention_grad_by_parts(const KernelTable& table, Stream& stream, const AdditiveAttentionGradArgs& args);
+void additive_attention_unfused(const KernelTable& table, Stream& stream, const AdditiveAttentionArgs& args);
+void additive_attention_grad_unfused(const KernelTable& table, Stream& stream, const AdditiveAttentionGradArgs& args);
 
 }  // namespace fovea

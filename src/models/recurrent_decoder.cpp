@@ -23,7 +23,7 @@ std::vector<State> Bridge::operator()(const Encoded& encoded) const {
   std::vector<State> initial;
   for (size_t layer = 0; layer < state_.size(); ++layer) {
     const State& last = from[std::min(layer, from.size() - 1)];
-    const Var& cell_state = last.memory ? last.memory : last.state;
+    const Var& cell_state = last.cell_state ? last.cell_state : last.state;
     initial.push_back({tanh(state_[layer](last.state)), cell_state_.empty() ? Var() : cell_state_[layer](cell_state)});
   }
   return initial;
@@ -183,7 +183,7 @@ class RecurrentDecoderState final : public DecoderState {
   RecurrentDecoderState(const RecurrentDecoder& decoder, const Encoded& encoded, const DecodeOptions& options)
       : decoder_(decoder), beams_(options.beams), encoder_attentions_(encoded.attentions) {
     for (const State& state : decoder.bridge_(encoded)) {
-      state_.cells.push_back({repeat_rows(state.state, options.beams), repeat_rows(state.memory, options.beams)});
+      state_.cells.push_back({repeat_rows(state.state, options.beams), repeat_rows(state.cell_state, options.beams)});
     }
     state_.top = state_.cells.back().state;
     if (const Attention* attends = decoder.attention()) {

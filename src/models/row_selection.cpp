@@ -11,7 +11,7 @@ Var select_rows(const Var& x, const Tensor& rows) {
 void select_rows(std::vector<State>& states, const Tensor& rows) {
   for (State& state : states) {
     state.state = select_rows(state.state, rows);
-    if (state.memory) state.memory = select_rows(state.memory, rows);
+    if (state.cell_state) state.cell_state = select_rows(state.cell_state, rows);
   }
 }
 

@@ -15,16 +15,16 @@ struct AdditiveLook {
 
 class AdditiveLooks final : public Looks<AdditiveLook> {
  public:
-  struct About {
+  struct Context {
     Var keys, values, v;
     Tensor lengths;
     int64_t heads;
     Precision precision;
   };
-  explicit AdditiveLooks(const About& about) : about_(about) {}
+  explicit AdditiveLooks(const Context& context) : context_(context) {}
 
-  void settle(Tape& tape) override {
-    const auto& [keys, values, v, lengths, heads, precision] = about_;
+  void flush(Tape& tape) override {
+    const auto& [keys, values, v, lengths, heads, precision] = context_;
     const Device d = keys.device();
     const int64_t steps = queries(&AdditiveLook::query), batch = keys.dim(1), rows = batch * heads;
     const Shape of_scores = {batch, heads, steps, keys.dim(0)};
@@ -50,11 +50,11 @@ class AdditiveLooks final : public Looks<AdditiveLook> {
                                     .accumulate = accumulate,
                                     .precision = precision});
     }
-    give_back(tape);
+    release(tape);
   }
 
  private:
-  About about_;
+  Context context_;
 };
 
 }  // namespace
@@ -85,7 +85,7 @@ Attended additive_attention(const Var& query, const Var& keys, const Var& v, con
                                             .out = out,
                                             .heads = heads,
                                             .precision = precision});
-  const Var y = Tape::record(out, {query, keys, v, values}, [=](const Tensor& dout) {
+  const Var y = Tape::add_node(out, {query, keys, v, values}, [=](const Tensor& dout) {
     const Tensor dscore = empty_like(weights);
     Gradient::Slot to = query.needs_grad() ? query.grad_slot() : Gradient::Slot{};
     const Tensor dquery = to.accumulate && to.tensor ? empty_like(to.tensor) : to.tensor;
@@ -104,15 +104,15 @@ Attended additive_attention(const Var& query, const Var& keys, const Var& v, con
       kernels(d).affine(stream(d), {.x = dquery, .y = to.tensor, .accumulate = true});
     }
     Tape& tape = *Tape::current();
-    const AdditiveLooks::About about{keys, values, v, options.lengths, heads, precision};
+    const AdditiveLooks::Context context{keys, values, v, options.lengths, heads, precision};
     const AdditiveLook look{query.value(), dscore, weights, dout};
     if (keys.needs_grad()) {
-      tape.hold(dout);
-      return tape.put_off<AdditiveLooks>(keys, about, look);
+      tape.retain(dout);
+      return tape.defer_gradient<AdditiveLooks>(keys, context, look);
     }
-    AdditiveLooks alone(about);
+    AdditiveLooks alone(context);
     alone.add(tape, look);
-    alone.settle(tape);
+    alone.flush(tape);
   });
   return {y, weights};
 }

@@ -10,7 +10,7 @@ Var affine_to(DType dtype, const Var& x, float alpha, float beta) {
   const Device d = x.device();
   const Tensor y = empty(x.shape(), dtype, d);
   kernels(d).affine(stream(d), {.x = x.value(), .y = y, .alpha = alpha, .beta = beta});
-  return Tape::record(y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x}, [=](const Tensor& dy) {
     const auto [dx, accumulate] = x.grad_slot();
     kernels(d).affine(stream(d), {.x = dy, .y = dx, .alpha = alpha, .accumulate = accumulate});
   });

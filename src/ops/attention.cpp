@@ -19,21 +19,21 @@ struct DotLook {
 // Steps whose masks and weights are plain: one kernel computes what all of them leave to the memory.
 class DotLooks final : public Looks<DotLook> {
  public:
-  struct About {
+  struct Context {
     Var keys, values;
     Mask mask;
     int64_t heads;
     float scale;
   };
-  explicit DotLooks(const About& about) : about_(about) {}
+  explicit DotLooks(const Context& context) : context_(context) {}
   static bool suits(const DotAttentionArgs& args) {
     constexpr int64_t kFew = 8;
     return !args.query.device().on_host() && args.query.dim(0) <= kFew && args.dropout == 0.0f && !args.mask.bias &&
            !args.mask.causal;
   }
 
-  void settle(Tape& tape) override {
-    const auto& [keys, values, mask, heads, scale] = about_;
+  void flush(Tape& tape) override {
+    const auto& [keys, values, mask, heads, scale] = context_;
     const Device d = keys.device();
     const int64_t steps = queries(&DotLook::query), batch = keys.dim(1);
     const Shape of_values = {steps, batch, values.dim(2)};
@@ -48,16 +48,16 @@ class DotLooks final : public Looks<DotLook> {
                                               .heads = heads,
                                               .scale = scale,
                                               .mask = mask});
-    give_back(tape);
+    release(tape);
   }
 
  private:
-  About about_;
+  Context context_;
 };
 
 // Makes the gradients of these, where they are new and different ones (a memory may be its own keys and values) or make
 // up all of a new one: whoever adds to them first is to overwrite them.
-bool may_overwrite(std::initializer_list<Var> all) {
+bool allocate_unset_gradients(std::initializer_list<Var> all) {
   const auto whole_of = [](const Var& x) {
     Gradient* own = x.gradient();
     return own != nullptr && own->whole != nullptr ? own->whole : own;
@@ -99,7 +99,7 @@ Var dot_score(const Var& query, const Var& keys, int64_t heads, float scale) {
                                 .batch = batch,
                                 .alpha = scale,
                                 .precision = precision});
-  return Tape::record(y, {query, keys}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {query, keys}, [=](const Tensor& dy) {
     if (query.needs_grad()) {
       kernels(d).matmul(stream(d), {.a = per_head(dy),
                                     .b = per_head(keys.value(), heads),
@@ -147,7 +147,7 @@ Var mix(const Var& weights, const Var& values) {
                                 .k = count,
                                 .batch = batch,
                                 .precision = precision});
-  return Tape::record(y, {weights, values}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {weights, values}, [=](const Tensor& dy) {
     if (weights.needs_grad()) {
       kernels(d).matmul(stream(d), {.a = per_head(dy, heads),
                                     .b = per_head(values.value(), heads, true),
@@ -184,7 +184,7 @@ Var additive_score(const Var& query, const Var& keys, const Var& v, int64_t head
   kernels(d).additive_score(
       stream(d),
       {.query = query.value(), .keys = keys.value(), .v = v.value(), .score = y, .lengths = lengths, .heads = heads});
-  return Tape::record(y, {query, keys, v}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {query, keys, v}, [=](const Tensor& dy) {
     kernels(d).additive_score_grad(stream(d), {.query = query.value(),
                                                .keys = keys.value(),
                                                .v = v.value(),
@@ -226,10 +226,10 @@ Attended dot_attention(const Var& query, const Var& keys, const Var& values, con
   Tape* tape = Tape::current();
   if (options.dropout > 0.0f && tape != nullptr && tape->training()) {
     args.dropout = options.dropout;
-    args.random = tape->next_random();
+    args.random = tape->next_random_stream();
   }
   kernels(d).dot_attention(stream(d), args);
-  const Var out = Tape::record(args.out, {query, keys, values}, [=](const Tensor& dout) {
+  const Var out = Tape::add_node(args.out, {query, keys, values}, [=](const Tensor& dout) {
     const bool later = DotLooks::suits(args) && keys.needs_grad();
     DotAttentionGradArgs back{.query = query.value(),
                               .keys = keys.value(),
@@ -242,7 +242,7 @@ Attended dot_attention(const Var& query, const Var& keys, const Var& values, con
                               .mask = args.mask,
                               .dropout = args.dropout,
                               .random = args.random};
-    back.accumulate = !(later ? may_overwrite({query}) : may_overwrite({query, keys, values}));
+    back.accumulate = !(later ? allocate_unset_gradients({query}) : allocate_unset_gradients({query, keys, values}));
     back.dquery = query.grad();
     if (!later) {
       back.dkeys = keys.grad();
@@ -250,9 +250,9 @@ Attended dot_attention(const Var& query, const Var& keys, const Var& values, con
     }
     if (back.dquery || !later) kernels(d).dot_attention_grad(stream(d), back);
     if (!later) return;
-    Tape::current()->hold(dout);
-    Tape::current()->put_off<DotLooks>(keys, {keys, values, args.mask, args.heads, args.scale},
-                                       {query.value(), args.out, args.lse, dout});
+    Tape::current()->retain(dout);
+    Tape::current()->defer_gradient<DotLooks>(keys, {keys, values, args.mask, args.heads, args.scale},
+                                              {query.value(), args.out, args.lse, dout});
   });
   return {out, args.weights};
 }
@@ -269,7 +269,7 @@ Var gaussian_window(const Var& weights, const Var& center, float sigma, float wi
   kernels(d).gaussian_window(
       stream(d),
       {.x = weights.value(), .center = center.value(), .y = y, .shape = shape, .sigma = sigma, .width = width});
-  return Tape::record(y, {weights, center}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {weights, center}, [=](const Tensor& dy) {
     kernels(d).gaussian_window_grad(stream(d), {.x = weights.value(),
                                                 .center = center.value(),
                                                 .dy = dy,

@@ -11,12 +11,12 @@ namespace fovea {
 
 // Steps in a list that lies in the tape's memory, the last one added first: backward adds them from the last to the
 // first, so that the list is in the order of time.
-template <class Look> class Looks : public PutOff {
+template <class Look> class Looks : public DeferredGradient {
  public:
   using Use = Look;
   ~Looks() override { clear(); }
   void add(Tape& tape, const Look& look) {
-    first_ = new (tape.keep(sizeof(Kept))) Kept{look, first_};
+    first_ = new (tape.allocate(sizeof(Kept))) Kept{look, first_};
     ++count_;
   }
 
@@ -43,8 +43,8 @@ template <class Look> class Looks : public PutOff {
     for (const Kept* kept = first_; kept != nullptr; kept = kept->next) total += (kept->look.*query).dim(0);
     return total;
   }
-  void give_back(Tape& tape) {
-    for (const Tensor& x : made_) tape.give_back(x);
+  void release(Tape& tape) {
+    for (const Tensor& x : made_) tape.release(x);
     made_.clear();
   }
 

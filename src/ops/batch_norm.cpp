@@ -28,7 +28,7 @@ Var batch_norm(const Var& x, const Var& gamma, const Var& beta, const RunningSta
                            .momentum = momentum,
                            .training = training};
   kernels(d).batch_norm(stream(d), args);
-  return Tape::record(args.y, {x, gamma, beta}, [=](const Tensor& dy) {
+  return Tape::add_node(args.y, {x, gamma, beta}, [=](const Tensor& dy) {
     const auto [dx, accumulate] = x.needs_grad() ? x.grad_slot() : Gradient::Slot{};
     kernels(d).batch_norm_grad(stream(d), {.x = args.x,
                                            .gamma = args.gamma,

@@ -27,7 +27,7 @@ Spread spread(const Shape& a, const Shape& b) {
 
 // dx += dy; the last to read dy may have its memory.
 void pass_on(const Tensor& dy, const Var& x, bool last) {
-  if (!x.needs_grad() || (last && Tape::current()->hand_over(x))) return;
+  if (!x.needs_grad() || (last && Tape::current()->move_gradient_to(x))) return;
   const auto [dx, accumulate] = x.grad_slot();
   kernels(dx.device()).affine(stream(dx.device()), {.x = dy.reshape(dx.shape()), .y = dx, .accumulate = accumulate});
 }
@@ -41,7 +41,7 @@ Var binary(BinaryOp op, const Var& a, const Var& b) {
   const Device d = a.device();
   const Tensor y = empty_like(a.value());
   kernels(d).binary(stream(d), {.op = op, .a = a.value(), .b = b.value(), .y = y, .outer = outer, .inner = inner});
-  return Tape::record(y, {a, b}, [=, outer = outer, inner = inner](const Tensor& dy) {
+  return Tape::add_node(y, {a, b}, [=, outer = outer, inner = inner](const Tensor& dy) {
     if (op == BinaryOp::kAdd && a.size() == b.size()) {
       pass_on(dy, b, !a.needs_grad());
       return pass_on(dy, a, true);

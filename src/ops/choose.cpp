@@ -4,14 +4,14 @@
 
 namespace fovea {
 
-Var choose(const Var& weights, bool by_lot, bool straight_through) {
-  Expect("choose", "weights", weights.value()).elements().rank(1, Shape::kMaxRank);
+Var sample_one_hot(const Var& weights, bool stochastic, bool straight_through) {
+  Expect("sample_one_hot", "weights", weights.value()).elements().rank(1, Shape::kMaxRank);
   Tape* tape = Tape::current();
   const Device d = weights.device();
-  ChooseArgs args{.weights = weights.value(), .chosen = empty_like(weights.value())};
-  if (by_lot && tape != nullptr) args.random = tape->next_random();
-  kernels(d).choose(stream(d), args);
-  return Tape::record_if(straight_through && weights.needs_grad(), args.chosen, [=](const Tensor& dy) {
+  SampleArgs args{.weights = weights.value(), .one_hot = empty_like(weights.value())};
+  if (stochastic && tape != nullptr) args.random = tape->next_random_stream();
+  kernels(d).sample(stream(d), args);
+  return Tape::add_node_if(straight_through && weights.needs_grad(), args.one_hot, [=](const Tensor& dy) {
     kernels(d).affine(stream(d), {.x = dy, .y = weights.grad(), .accumulate = true});
   });
 }

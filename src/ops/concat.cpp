@@ -18,7 +18,7 @@ std::vector<Piece>& piece_list() {
 }
 
 // Whether none of the parts has been given a gradient yet, nor is there twice: then theirs may be overwritten.
-bool all_new(const KeptVars& parts) {
+bool all_new(const SavedVars& parts) {
   for (auto part = parts.begin(); part != parts.end(); ++part) {
     const Gradient* own = part->gradient();
     if (own == nullptr) continue;
@@ -41,7 +41,7 @@ Var join(std::string_view op, std::span<const Var> parts, int64_t outer, const S
   kernels(d).concat(stream(d), {.pieces = pieces, .joined = y, .outer = outer});
   pieces.clear();
   if (!needed || Tape::current() == nullptr) return y;
-  return Tape::record_if(true, y, [d, outer, kept = KeptVars(*Tape::current(), parts)](const Tensor& dy) {
+  return Tape::add_node_if(true, y, [d, outer, kept = SavedVars(*Tape::current(), parts)](const Tensor& dy) {
     std::vector<Piece>& to = piece_list();
     const bool fresh = all_new(kept);
     for (const Var& part : kept) {
@@ -86,7 +86,7 @@ Var columns(const Var& x, int64_t begin, int64_t end) {
     return std::array<Piece, 3>{Piece{{}, begin}, Piece{part, end - begin}, Piece{{}, width - end}};
   };
   kernels(d).split(stream(d), {.joined = x.value(), .pieces = cut(y), .outer = outer});
-  return Tape::record(y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x}, [=](const Tensor& dy) {
     kernels(d).concat(stream(d), {.pieces = cut(dy), .joined = x.grad(), .outer = outer, .accumulate = true});
   });
 }

@@ -26,8 +26,8 @@ Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing, int
                                        .lse = lse,
                                        .smoothing = smoothing,
                                        .ignore = ignore});
-  return Tape::record(loss, {logits}, [=](const Tensor& dloss) {
-    if (consume) logits.gradient()->begin_in(logits.value());
+  return Tape::add_node(loss, {logits}, [=](const Tensor& dloss) {
+    if (consume) logits.gradient()->adopt_storage(logits.value());
     kernels(d).cross_entropy_grad(stream(d), {.logits = logits.value(),
                                               .targets = targets,
                                               .lse = lse,

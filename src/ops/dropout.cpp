@@ -1,7 +1,7 @@
 // y = x keep / (1 - rate), alone or after a ReLU. The mask is never stored: it is drawn again in backward from the same
 // counters, or seen in y.
 #include "ops/check.h"
-#include "ops/lots.h"
+#include "ops/dropout_stream.h"
 #include "ops/ops.h"
 
 namespace fovea {
@@ -9,12 +9,12 @@ namespace fovea {
 namespace {
 
 // `gate`: what went into a ReLU before, or nothing.
-Var drop(const Var& x, float rate, const RandomSite& random, int64_t period, const Tensor& gate) {
+Var drop(const Var& x, float rate, const RandomStream& random, int64_t period, const Tensor& gate) {
   const Device d = x.device();
   const DropoutArgs args{
       .x = x.value(), .y = empty_like(x.value()), .gate = gate, .rate = rate, .random = random, .period = period};
   kernels(d).dropout(stream(d), args);
-  return Tape::record(args.y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(args.y, {x}, [=](const Tensor& dy) {
     const auto [dx, accumulate] = x.grad_slot();
     DropoutArgs back = args;
     back.x = dy;
@@ -32,13 +32,13 @@ Var drop(const Var& x, float rate, const RandomSite& random, int64_t period, con
 
 Var dropout(const Var& x, float rate, bool across_steps) {
   Expect("dropout", "x", x.value()).elements().rank(1, Shape::kMaxRank);
-  const RandomSite random = lots_of_dropout(rate);
+  const RandomStream random = dropout_stream(rate);
   return random.step ? drop(x, rate, random, across_steps ? x.shape().count(1, x.rank()) : x.size(), {}) : x;
 }
 
 Var relu_dropout(const Var& x, float rate) {
   Expect("relu_dropout", "x", x.value()).elements().rank(1, Shape::kMaxRank);
-  const RandomSite random = lots_of_dropout(rate);
+  const RandomStream random = dropout_stream(rate);
   return random.step ? drop(x, rate, random, x.size(), x.value()) : relu(x);
 }
 

@@ -24,7 +24,7 @@ Var embedding(const Var& table, const Tensor& ids, float scale, DType elements) 
   sizes[ids.rank()] = table.dim(1);
   const Tensor y = empty(Shape(std::span<const int64_t>(sizes, static_cast<size_t>(ids.rank()) + 1)), elements, d);
   kernels(d).embedding(stream(d), {.table = table.value(), .ids = ids, .y = y, .scale = scale});
-  return Tape::record(y, {table}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {table}, [=](const Tensor& dy) {
     kernels(d).embedding_grad(stream(d), {.ids = ids, .dy = dy, .dtable = table.grad(), .scale = scale});
   });
 }

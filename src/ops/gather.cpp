@@ -43,7 +43,7 @@ Var gather(const Var& x, int axis, const Tensor& index) {
   const Device d = x.device();
   const Tensor y = empty(x.shape().with(axis, shape.picks), x.dtype(), d);
   kernels(d).gather(stream(d), {.whole = x.value(), .index = index, .picked = y, .shape = shape});
-  return Tape::record(y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x}, [=](const Tensor& dy) {
     kernels(d).scatter_add(stream(d), {.picked = dy, .index = index, .whole = x.grad(), .shape = shape});
   });
 }
@@ -55,13 +55,13 @@ Var scatter_add(const Var& x, int axis, const Tensor& index, const Var& source) 
   const Tensor y = empty_like(x.value());
   kernels(d).affine(stream(d), {.x = x.value(), .y = y});
   kernels(d).scatter_add(stream(d), {.picked = source.value(), .index = index, .whole = y, .shape = shape});
-  return Tape::record(y, {x, source}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x, source}, [=](const Tensor& dy) {
     if (source.needs_grad()) {
       const auto [dsource, accumulate] = source.grad_slot();
       kernels(d).gather(stream(d),
                         {.whole = dy, .index = index, .picked = dsource, .shape = shape, .accumulate = accumulate});
     }
-    if (!x.needs_grad() || Tape::current()->hand_over(x)) return;
+    if (!x.needs_grad() || Tape::current()->move_gradient_to(x)) return;
     const auto [dx, accumulate] = x.grad_slot();
     kernels(d).affine(stream(d), {.x = dy, .y = dx, .accumulate = accumulate});
   });

@@ -32,7 +32,7 @@ Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& windo
   const Tensor y = empty(output_shape("conv2d", x.value(), window, weight.dim(0)), x.dtype(), d);
   kernels(d).conv2d(stream(d),
                     {.x = x.value(), .weight = weight.value(), .bias = bias.value(), .y = y, .window = window});
-  return Tape::record(y, {x, weight, bias}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x, weight, bias}, [=](const Tensor& dy) {
     kernels(d).conv2d_grad(stream(d), {.x = x.value(),
                                        .weight = weight.value(),
                                        .dy = dy,
@@ -49,7 +49,7 @@ Var pool2d(PoolOp op, const Var& x, const Window& window) {
   const Tensor y = empty(output_shape("pool2d", x.value(), window, x.dim(3)), x.dtype(), d);
   const Tensor index = op == PoolOp::kMaximum ? empty(y.shape(), DType::kI32, d) : Tensor();
   kernels(d).pool2d(stream(d), {.op = op, .x = x.value(), .y = y, .index = index, .window = window});
-  return Tape::record(y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x}, [=](const Tensor& dy) {
     kernels(d).pool2d_grad(stream(d), {.op = op, .dy = dy, .index = index, .dx = x.grad(), .window = window});
   });
 }
@@ -64,7 +64,7 @@ Var depthwise_conv2d(const Var& x, const Var& weight, const Var& bias, const Win
   const Tensor y = empty(output_shape("depthwise_conv2d", x.value(), window, x.dim(3)), x.dtype(), d);
   kernels(d).depthwise_conv2d(
       stream(d), {.x = x.value(), .weight = weight.value(), .bias = bias.value(), .y = y, .window = window});
-  return Tape::record(y, {x, weight, bias}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x, weight, bias}, [=](const Tensor& dy) {
     kernels(d).depthwise_conv2d_grad(stream(d), {.x = x.value(),
                                                  .weight = weight.value(),
                                                  .dy = dy,

@@ -41,7 +41,8 @@ void linear_grad(const Var& x, const Var& weight, const Var& bias, const Tensor&
   }
   const bool bias_later = weight.needs_grad() && bias.needs_grad() && bias.gradient()->leaf;
   if (weight.needs_grad()) {
-    Tape::current()->defer(weight, {.x = x.value().reshape({rows, in}),
+    Tape::current()->defer_product(weight,
+                                   {.x = x.value().reshape({rows, in}),
                                     .dy = dy.reshape(several == 1 ? Shape{rows, out} : Shape{several, rows, out}),
                                     .bias = bias_later ? bias.gradient() : nullptr,
                                     .precision = precision});
@@ -78,7 +79,7 @@ Var linear(const Var& x, const Var& weight, const Var& bias) {
                                 .n = out,
                                 .k = in,
                                 .precision = precision});
-  return Tape::record(y, {x, weight, bias}, [=](const Tensor& dy) { linear_grad(x, weight, bias, dy, precision); });
+  return Tape::add_node(y, {x, weight, bias}, [=](const Tensor& dy) { linear_grad(x, weight, bias, dy, precision); });
 }
 
 Var linears(const Var& x, const Var& weights, const Var& biases, int64_t several) {
@@ -104,8 +105,8 @@ Var linears(const Var& x, const Var& weights, const Var& biases, int64_t several
        .k = in,
        .batch = several,
        .precision = precision});
-  return Tape::record(y, {x, weights, biases},
-                      [=](const Tensor& dy) { linear_grad(x, weights, biases, dy, precision, several); });
+  return Tape::add_node(y, {x, weights, biases},
+                        [=](const Tensor& dy) { linear_grad(x, weights, biases, dy, precision, several); });
 }
 
 void add_linear(const Var& y, const Var& x, const Var& weight) {
@@ -123,7 +124,7 @@ void add_linear(const Var& y, const Var& x, const Var& weight) {
                                 .k = in,
                                 .accumulate = true,
                                 .precision = precision});
-  Tape::record_onto(y, {x, weight}, [=](const Tensor& dy) { linear_grad(x, weight, {}, dy, precision); });
+  Tape::add_in_place_node(y, {x, weight}, [=](const Tensor& dy) { linear_grad(x, weight, {}, dy, precision); });
 }
 
 }  // namespace fovea

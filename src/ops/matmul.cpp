@@ -33,7 +33,7 @@ Var matmul(const Var& a, const Var& b, Transposes transposes) {
                                 .k = k,
                                 .batch = batch,
                                 .precision = precision});
-  return Tape::record(c, {a, b}, [=, ta = ta, tb = tb](const Tensor& dc) {
+  return Tape::add_node(c, {a, b}, [=, ta = ta, tb = tb](const Tensor& dc) {
     // da is [m,k], or [k,m] when a is stored transposed; db is [k,n], or [n,k].
     if (a.needs_grad()) {
       const auto [da, accumulate] = a.grad_slot();

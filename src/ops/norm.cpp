@@ -1,6 +1,6 @@
 // Layer normalisation (Ba et al. 2016), and rows scaled to length 1 for cosine scores.
 #include "ops/check.h"
-#include "ops/lots.h"
+#include "ops/dropout_stream.h"
 #include "ops/ops.h"
 
 namespace fovea {
@@ -24,7 +24,7 @@ LayerNormArgs args_of(const Var& x, const Var& gamma, const Var& beta, float eps
 
 // Of x, or of the sum where something was added to it.
 LayerNormGradArgs grad_args_of(const LayerNormArgs& args, const Var& gamma, const Var& beta, const Tensor& dy) {
-  return {.x = args.more ? args.sum : args.x,
+  return {.x = args.residual ? args.sum : args.x,
           .gamma = args.gamma,
           .mean = args.mean,
           .rstd = args.rstd,
@@ -41,7 +41,7 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon) {
   const LayerNormArgs args = args_of(x, gamma, beta, epsilon);
   const Device d = x.device();
   kernels(d).layer_norm(stream(d), args);
-  return Tape::record(args.y, {x, gamma, beta}, [=](const Tensor& dy) {
+  return Tape::add_node(args.y, {x, gamma, beta}, [=](const Tensor& dy) {
     LayerNormGradArgs back = grad_args_of(args, gamma, beta, dy);
     if (x.needs_grad()) {
       const auto [dx, accumulate] = x.grad_slot();
@@ -55,35 +55,35 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon) {
 Residual layer_norm(const Var& x, const Var& more, float rate, const Var& gamma, const Var& beta, float epsilon) {
   LayerNormArgs args = args_of(x, gamma, beta, epsilon);
   Expect("layer_norm", "the residual", more.value()).like(x.value()).shape(x.shape());
-  args.more = more.value();
+  args.residual = more.value();
   args.sum = empty_like(x.value());
-  args.random = lots_of_dropout(rate);
+  args.random = dropout_stream(rate);
   args.rate = args.random.step ? rate : 0.0f;
   const Device d = x.device();
   kernels(d).layer_norm(stream(d), args);
   // To what comes to the sum itself that of its norm is added; all of it goes to x, and to what was added.
   const auto back = [=](const Tensor& dy, const Tensor& dz) {
     const Tensor dsum = dz ? dz : empty_like(args.sum);
-    const auto [dmore, accumulate] = more.needs_grad() ? more.grad_slot() : Gradient::Slot{};
+    const auto [dresidual, accumulate] = more.needs_grad() ? more.grad_slot() : Gradient::Slot{};
     if (dy) {
       LayerNormGradArgs of_norm = grad_args_of(args, gamma, beta, dy);
       of_norm.dx = dsum;
       of_norm.accumulate = static_cast<bool>(dz);
-      of_norm.dmore = dmore;
-      of_norm.accumulate_more = accumulate;
+      of_norm.dresidual = dresidual;
+      of_norm.accumulate_residual = accumulate;
       kernels(d).layer_norm_grad(stream(d), of_norm);
-    } else if (dmore) {
-      kernels(d).dropout(stream(d),
-                         {.x = dsum, .y = dmore, .rate = args.rate, .random = args.random, .accumulate = accumulate});
+    } else if (dresidual) {
+      kernels(d).dropout(
+          stream(d), {.x = dsum, .y = dresidual, .rate = args.rate, .random = args.random, .accumulate = accumulate});
     }
-    if (!x.needs_grad() || (dz && Tape::current()->hand_over(x, /*second=*/true))) return;
-    if (!dz) x.gradient()->begin_in(dsum);
+    if (!x.needs_grad() || (dz && Tape::current()->move_gradient_to(x, /*second=*/true))) return;
+    if (!dz) x.gradient()->adopt_storage(dsum);
     const auto [dx, add] = x.grad_slot();
     if (dx.raw() == dsum.raw()) return;
     kernels(d).affine(stream(d), {.x = dsum, .y = dx, .accumulate = add});
-    if (!dz) Tape::current()->give_back(dsum);
+    if (!dz) Tape::current()->release(dsum);
   };
-  const auto [normed, sum] = Tape::record(args.y, args.sum, {x, more, gamma, beta}, back);
+  const auto [normed, sum] = Tape::add_node(args.y, args.sum, {x, more, gamma, beta}, back);
   return {sum, normed};
 }
 
@@ -93,7 +93,7 @@ Var normalize(const Var& x, float epsilon) {
   const Tensor y = empty_like(x.value());
   const Tensor scale = empty({x.shape().count(0, x.rank() - 1)}, accumulator_of(x.dtype()), d);
   kernels(d).normalize(stream(d), {.x = x.value(), .y = y, .scale = scale, .epsilon = epsilon});
-  return Tape::record(y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x}, [=](const Tensor& dy) {
     kernels(d).normalize_grad(stream(d), {.y = y, .scale = scale, .dy = dy, .dx = x.grad()});
   });
 }

@@ -176,7 +176,7 @@ Var gaussian_window(const Var& weights, const Var& center, float sigma, float wi
 // One of each row of the last axis, as a row of one 1: by lot in proportion to the weights (only while a tape
 // records), or the largest. `straight_through` gives the weights the gradient of what was chosen (Bengio et al. 2013);
 // without it the choice has none.
-Var choose(const Var& weights, bool by_lot, bool straight_through);
+Var sample_one_hot(const Var& weights, bool stochastic, bool straight_through);
 struct TopK {
   Tensor values, index;  // [...,k], largest first
 };
@@ -184,7 +184,7 @@ TopK top_k(const Tensor& x, int64_t k);
 
 // ---- recurrence ----
 struct State {
-  Var state, memory;  // h and c [B,H]; memory for LSTM only
+  Var state, cell_state;  // h and c [B,H]; c is for LSTM only
 };
 State cell(Cell kind, const Var& x_gates, const Var& h_gates, const State& before);
 struct Recurrent {

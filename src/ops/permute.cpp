@@ -46,7 +46,7 @@ Var permute(const Var& x, std::initializer_list<int> axes) {
   const Device d = x.device();
   forward.y = empty(shape, x.dtype(), d);
   kernels(d).permute(stream(d), forward);
-  return Tape::record(forward.y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(forward.y, {x}, [=](const Tensor& dy) {
     const auto [dx, accumulate] = x.grad_slot();
     PermuteArgs back = backward;
     back.x = dy;

@@ -11,7 +11,7 @@ Var pool_time(PoolOp op, const Var& x, const Tensor& lengths) {
   const Tensor y = empty({x.dim(1), x.dim(2)}, x.dtype(), d);
   const Tensor index = op == PoolOp::kMaximum ? empty(y.shape(), DType::kI32, d) : Tensor();
   kernels(d).pool_time(stream(d), {.op = op, .x = x.value(), .lengths = lengths, .y = y, .index = index});
-  return Tape::record(y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x}, [=](const Tensor& dy) {
     kernels(d).pool_time_grad(stream(d), {.op = op, .dy = dy, .lengths = lengths, .index = index, .dx = x.grad()});
   });
 }

@@ -14,11 +14,11 @@ Var rotary(const Var& x, int64_t heads, int64_t position, int64_t stride) {
   const Device d = x.device();
   RotaryArgs args{.x = x.value(), .y = empty_like(x.value()), .heads = heads, .position = position, .stride = stride};
   kernels(d).rotary(stream(d), args);
-  return Tape::record(args.y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(args.y, {x}, [=](const Tensor& dy) {
     RotaryArgs back = args;
     back.x = dy;
     back.y = x.grad();
-    back.back = true;
+    back.inverse = true;
     back.accumulate = true;
     kernels(d).rotary(stream(d), back);
   });
@@ -66,7 +66,7 @@ Var relative_score(const Var& query, const Var& distances, int64_t keys, int64_t
                                 .k = depth,
                                 .batch = queries,
                                 .precision = precision});
-  return Tape::record(y, {query, vectors}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {query, vectors}, [=](const Tensor& dy) {
     if (query.needs_grad()) {
       kernels(d).matmul(stream(d), {.a = of_scores(dy, false),
                                     .b = of_vectors(vectors.value(), false),

@@ -14,40 +14,42 @@ State cell(Cell kind, const Var& x_gates, const Var& h_gates, const State& befor
   Expect("cell", "the input's gates", x_gates.value()).like(before.state.value()).shape(gates);
   Expect("cell", "the state's gates", h_gates.value()).like(before.state.value()).shape(gates);
   const bool lstm = kind == Cell::kLstm;
-  if (lstm) Expect("cell", "the memory", before.memory.value()).like(before.state.value()).shape(before.state.shape());
+  if (lstm)
+    Expect("cell", "the cell state", before.cell_state.value()).like(before.state.value()).shape(before.state.shape());
 
   const Device d = x_gates.device();
   const DType dtype = x_gates.dtype();
   const bool backward_comes = Tape::current() != nullptr && saved_of(kind) > 0;
   const Tensor state = empty({batch, hidden}, dtype, d);
-  const Tensor memory = lstm ? empty({batch, hidden}, dtype, d) : Tensor();
+  const Tensor cell_state = lstm ? empty({batch, hidden}, dtype, d) : Tensor();
   const Tensor saved = backward_comes ? empty({batch, saved_of(kind) * hidden}, dtype, d) : Tensor();
   kernels(d).cell(stream(d), {.cell = kind,
                               .x_gates = x_gates.value(),
                               .h_gates = h_gates.value(),
                               .state = before.state.value(),
-                              .memory = before.memory.value(),
+                              .cell_state = before.cell_state.value(),
                               .new_state = state,
-                              .new_memory = memory,
+                              .new_cell_state = cell_state,
                               .saved = saved});
-  auto [new_state, new_memory] = Tape::record(
-      state, memory, {x_gates, h_gates, before.state, before.memory}, [=](const Tensor& dstate, const Tensor& dmemory) {
-        const Gradient::Slot h = h_gates.needs_grad() ? h_gates.grad_slot() : Gradient::Slot{};
-        kernels(d).cell_grad(stream(d), {.cell = kind,
-                                         .state = before.state.value(),
-                                         .memory = before.memory.value(),
-                                         .new_state = state,
-                                         .new_memory = memory,
-                                         .saved = saved,
-                                         .dnew_state = dstate,
-                                         .dnew_memory = dmemory,
-                                         .dx_gates = x_gates.grad(),
-                                         .dh_gates = h.tensor,
-                                         .dstate = before.state.grad(),
-                                         .dmemory = before.memory.grad(),
-                                         .accumulate = h.accumulate});
-      });
-  return {new_state, lstm ? new_memory : Var()};
+  auto [new_state, new_cell_state] =
+      Tape::add_node(state, cell_state, {x_gates, h_gates, before.state, before.cell_state},
+                     [=](const Tensor& dstate, const Tensor& dcell_state) {
+                       const Gradient::Slot h = h_gates.needs_grad() ? h_gates.grad_slot() : Gradient::Slot{};
+                       kernels(d).cell_grad(stream(d), {.cell = kind,
+                                                        .state = before.state.value(),
+                                                        .cell_state = before.cell_state.value(),
+                                                        .new_state = state,
+                                                        .new_cell_state = cell_state,
+                                                        .saved = saved,
+                                                        .dnew_state = dstate,
+                                                        .dnew_cell_state = dcell_state,
+                                                        .dx_gates = x_gates.grad(),
+                                                        .dh_gates = h.tensor,
+                                                        .dstate = before.state.grad(),
+                                                        .dcell_state = before.cell_state.grad(),
+                                                        .accumulate = h.accumulate});
+                     });
+  return {new_state, lstm ? new_cell_state : Var()};
 }
 
 namespace {
@@ -70,7 +72,7 @@ struct Layer {
       if (initial) Expect("recurrent", what, initial.value()).like(x.value()).shape({batch, hidden});
     };
     expect_initial("the initial state", layer.initial.state);
-    expect_initial("the initial memory", layer.initial.memory);
+    expect_initial("the initial cell state", layer.initial.cell_state);
     expect_lengths("recurrent", layer.lengths, batch, x.device());
 
     const bool backward_comes = Tape::current() != nullptr && saved_of(layer.cell) > 0;
@@ -82,10 +84,10 @@ struct Layer {
             .weight = layer.weight.value(),
             .bias = layer.bias.value(),
             .initial_state = layer.initial.state.value(),
-            .initial_memory = layer.initial.memory.value(),
+            .initial_cell_state = layer.initial.cell_state.value(),
             .lengths = layer.lengths,
             .states = sequence(steps + 1, hidden),
-            .memories = layer.cell == Cell::kLstm ? sequence(steps + 1, hidden) : Tensor(),
+            .cell_states = layer.cell == Cell::kLstm ? sequence(steps + 1, hidden) : Tensor(),
             .saved = backward_comes ? sequence(steps, saved_of(layer.cell) * hidden) : Tensor(),
             .reverse = layer.reverse,
             .precision = product_precision()};
@@ -93,25 +95,27 @@ struct Layer {
 
   int64_t steps() const { return x_gates.dim(0); }
   Tensor outputs() const { return about.reverse ? args.states.slice(0, steps()) : args.states.slice(1, steps() + 1); }
-  Tensor final_memory() const { return args.memories ? args.memories[about.reverse ? 0 : steps()] : Tensor(); }
-  Unrolled unrolled(const Var& y, const Var& memory) const {
+  Tensor final_cell_state() const {
+    return args.cell_states ? args.cell_states[about.reverse ? 0 : steps()] : Tensor();
+  }
+  Unrolled unrolled(const Var& y, const Var& cell_state) const {
     const Var state = steps() == 0 ? about.initial.state : y[about.reverse ? 0 : steps() - 1];
-    return {y, {state, args.memories ? memory : Var()}};
+    return {y, {state, args.cell_states ? cell_state : Var()}};
   }
 
-  RecurrentGradArgs gradient(const Tensor& dy, const Tensor& dmemory) const {
+  RecurrentGradArgs gradient(const Tensor& dy, const Tensor& dcell_state) const {
     return {.cell = args.cell,
             .weight = args.weight,
             .lengths = args.lengths,
             .states = args.states,
-            .memories = args.memories,
+            .cell_states = args.cell_states,
             .saved = args.saved,
             .dstates = dy ? dy : zeros_like(outputs()),
-            .dfinal_memory = dmemory,
+            .dfinal_cell_state = dcell_state,
             .dx_gates = x_gates.grad(),
             .dh_gates = empty(x_gates.shape(), x_gates.dtype(), x_gates.device()),
             .dinitial_state = about.initial.state.grad(),
-            .dinitial_memory = about.initial.memory.grad(),
+            .dinitial_cell_state = about.initial.cell_state.grad(),
             .reverse = args.reverse,
             .precision = args.precision};
   }
@@ -122,8 +126,8 @@ struct Layer {
     const Tensor before = about.reverse ? args.states.slice(1, steps() + 1) : args.states.slice(0, steps());
     const Tensor dh_gates = done.dh_gates.reshape({rows, gates});
     if (about.weight.needs_grad()) {
-      Tape::current()->defer(about.weight,
-                             {.x = before.reshape({rows, hidden}), .dy = dh_gates, .precision = args.precision});
+      Tape::current()->defer_product(
+          about.weight, {.x = before.reshape({rows, hidden}), .dy = dh_gates, .precision = args.precision});
     }
     if (about.bias.needs_grad()) {
       kernels(d).reduce(stream(d), {.op = ReduceOp::kSum,
@@ -134,8 +138,8 @@ struct Layer {
                                     .accumulate = true});
     }
   }
-  void back(const Tensor& dy, const Tensor& dmemory) const {
-    const RecurrentGradArgs gradients = gradient(dy, dmemory);
+  void back(const Tensor& dy, const Tensor& dcell_state) const {
+    const RecurrentGradArgs gradients = gradient(dy, dcell_state);
     kernels(x_gates.device()).recurrent_grad(stream(x_gates.device()), gradients);
     finish(gradients);
   }
@@ -143,10 +147,11 @@ struct Layer {
 
 template <class Back> Unrolled record(const Layer& layer, Back&& back) {
   const Recurrent& about = layer.about;
-  auto [y, memory] = Tape::record(layer.outputs(), layer.final_memory(),
-                                  {layer.x_gates, about.weight, about.bias, about.initial.state, about.initial.memory},
-                                  std::forward<Back>(back));
-  return layer.unrolled(y, memory);
+  auto [y, cell_state] =
+      Tape::add_node(layer.outputs(), layer.final_cell_state(),
+                     {layer.x_gates, about.weight, about.bias, about.initial.state, about.initial.cell_state},
+                     std::forward<Back>(back));
+  return layer.unrolled(y, cell_state);
 }
 
 }  // namespace
@@ -154,7 +159,7 @@ template <class Back> Unrolled record(const Layer& layer, Back&& back) {
 Unrolled recurrent(const Var& x_gates, const Recurrent& about) {
   const Layer layer(x_gates, about);
   kernels(x_gates.device()).recurrent(stream(x_gates.device()), layer.args);
-  return record(layer, [layer](const Tensor& dy, const Tensor& dmemory) { layer.back(dy, dmemory); });
+  return record(layer, [layer](const Tensor& dy, const Tensor& dcell_state) { layer.back(dy, dcell_state); });
 }
 
 // The second one's backward comes first: it leaves its gradients with the first one's, which does both.
@@ -162,31 +167,31 @@ std::pair<Unrolled, Unrolled> recurrent_both(const Var& x_gates, const Recurrent
                                              const Recurrent& other) {
   const Layer first(x_gates, about), second(other_gates, other);
   RecurrentArgs both = first.args;
-  both.beside = &second.args;
+  both.concurrent = &second.args;
   const Device d = x_gates.device();
   kernels(d).recurrent(stream(d), both);
   // In the tape's memory, where nothing is destroyed: tensors of the pass own nothing.
   struct Left {
-    Tensor dy, dmemory;
+    Tensor dy, dcell_state;
     bool there = false;
   };
   Tape* tape = Tape::current();
-  Left* left = tape != nullptr ? new (tape->keep(sizeof(Left))) Left() : nullptr;
-  const Unrolled a = record(first, [first, second, left, d](const Tensor& dy, const Tensor& dmemory) {
-    if (!left->there) return first.back(dy, dmemory);
-    RecurrentGradArgs gradients = first.gradient(dy, dmemory);
-    const RecurrentGradArgs others = second.gradient(left->dy, left->dmemory);
-    gradients.beside = &others;
+  Left* left = tape != nullptr ? new (tape->allocate(sizeof(Left))) Left() : nullptr;
+  const Unrolled a = record(first, [first, second, left, d](const Tensor& dy, const Tensor& dcell_state) {
+    if (!left->there) return first.back(dy, dcell_state);
+    RecurrentGradArgs gradients = first.gradient(dy, dcell_state);
+    const RecurrentGradArgs others = second.gradient(left->dy, left->dcell_state);
+    gradients.concurrent = &others;
     kernels(d).recurrent_grad(stream(d), gradients);
     first.finish(gradients);
     second.finish(others);
   });
   const Gradient* of_first = a.states.gradient();
-  const Unrolled b = record(second, [second, left, of_first](const Tensor& dy, const Tensor& dmemory) {
-    if (of_first == nullptr || !of_first->present()) return second.back(dy, dmemory);
-    *left = {dy, dmemory, true};
-    for (const Tensor& x : {dy, dmemory}) {
-      if (x) Tape::current()->hold(x);
+  const Unrolled b = record(second, [second, left, of_first](const Tensor& dy, const Tensor& dcell_state) {
+    if (of_first == nullptr || !of_first->present()) return second.back(dy, dcell_state);
+    *left = {dy, dcell_state, true};
+    for (const Tensor& x : {dy, dcell_state}) {
+      if (x) Tape::current()->retain(x);
     }
   });
   return {a, b};

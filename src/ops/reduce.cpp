@@ -28,7 +28,7 @@ Var reduce(ReduceOp op, const Var& x, Extent over, const Shape& result) {
                                 .outer = over.outer,
                                 .count = over.count,
                                 .inner = over.inner});
-  return Tape::record(y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x}, [=](const Tensor& dy) {
     kernels(d).reduce_grad(stream(d), {.op = op,
                                        .dy = dy,
                                        .index = index,

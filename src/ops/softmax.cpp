@@ -19,7 +19,7 @@ Var softmax(std::string_view op, const Var& x, const Mask& mask, bool log) {
   const Device d = x.device();
   const Tensor y = empty_like(x.value());
   kernels(d).softmax(stream(d), {.x = x.value(), .y = y, .shape = shape, .mask = mask, .log = log});
-  return Tape::record(y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x}, [=](const Tensor& dy) {
     kernels(d).softmax_grad(stream(d), {.y = y, .dy = dy, .dx = x.grad(), .shape = shape, .log = log});
   });
 }
@@ -35,7 +35,7 @@ Var sparsemax(const Var& x, const Mask& mask) {
   const Device d = x.device();
   const Tensor y = empty_like(x.value());
   kernels(d).sparsemax(stream(d), {.x = x.value(), .y = y, .shape = shape, .mask = mask});
-  return Tape::record(y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x}, [=](const Tensor& dy) {
     kernels(d).sparsemax_grad(stream(d), {.y = y, .dy = dy, .dx = x.grad(), .shape = shape});
   });
 }

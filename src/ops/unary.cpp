@@ -12,7 +12,7 @@ Var unary(UnaryOp op, const Var& x) {
   kernels(d).unary(stream(d), {.op = op, .x = x.value(), .y = y});
   const bool reads_input = pointwise::unary_reads_input(op);
   const Tensor kept = reads_input ? x.value() : y;
-  return Tape::record(y, {x}, [=](const Tensor& dy) {
+  return Tape::add_node(y, {x}, [=](const Tensor& dy) {
     const auto [dx, accumulate] = x.grad_slot();
     kernels(d).unary_grad(stream(d), {.op = op,
                                       .x = reads_input ? kept : Tensor(),

@@ -49,13 +49,13 @@ void Arena::add_chunk(size_t wanted, size_t needed) {
   }
 }
 
-void Arena::give_back(std::byte* data, size_t bytes) {
+void Arena::release(std::byte* data, size_t bytes) {
   if (bytes == 0) return;
   free_.push_back({data, rounded_up(bytes)});
   if (device_.on_host()) FOVEA_POISON(data, bytes);
 }
 
-// The smallest piece that is large enough; what is left of it stays free.
+// Takes the smallest free piece that is large enough; the remainder of the piece stays free.
 std::byte* Arena::reuse(size_t bytes) {
   auto best = free_.end();
   for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
@@ -74,9 +74,9 @@ std::byte* Arena::reuse(size_t bytes) {
 
 std::byte* Arena::allocate(size_t bytes) {
   const size_t rounded = rounded_up(bytes);
-  if (std::byte* again = rounded > 0 ? reuse(rounded) : nullptr) {
-    if (device_.on_host()) FOVEA_UNPOISON(again, bytes);
-    return again;
+  if (std::byte* reused = rounded > 0 ? reuse(rounded) : nullptr) {
+    if (device_.on_host()) FOVEA_UNPOISON(reused, bytes);
+    return reused;
   }
   if (limit_ > 0 && used_ + rounded > limit_) {
     throw OutOfMemory(fmt::format("out of memory: {} bytes requested on {} with {} in use; the limit is {}", rounded,
@@ -93,7 +93,7 @@ std::byte* Arena::allocate(size_t bytes) {
 
 void Arena::rewind() {
   if (chunks_.size() > 1) {
-    // One chunk that holds everything, so that from now on addresses repeat.
+    // All chunks are replaced by one that is large enough, so that later passes get repeating addresses.
     for (const Chunk& chunk : chunks_) {
       if (device_.on_host()) FOVEA_UNPOISON(chunk.data, chunk.bytes);
       free_memory(device_, chunk.data);
@@ -110,7 +110,7 @@ void Arena::rewind() {
 
 Arena* Arena::current() { return current_arena; }
 
-ArenaScope::ArenaScope(Arena* arena) : before_(current_arena) { current_arena = arena; }
-ArenaScope::~ArenaScope() { current_arena = before_; }
+ArenaScope::ArenaScope(Arena* arena) : previous_(current_arena) { current_arena = arena; }
+ArenaScope::~ArenaScope() { current_arena = previous_; }
 
 }  // namespace fovea

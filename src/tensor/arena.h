@@ -1,8 +1,7 @@
-// Memory of one pass: handed out by moving a pointer, taken back all at once. After a first pass has
-// shown how much is needed, the next ones get the same addresses and the heap is not asked again.
-// What is known to be of no more use can be given back before that and is handed out again. A tensor made
-// in an arena is gone when its memory is given back or the arena rewound; AddressSanitizer builds catch
-// its use.
+// The memory of one pass. Allocation advances a pointer and rewind() frees everything at once. After the first pass the
+// arena is large enough, so that later passes get the same addresses without heap allocations. Memory that is no longer
+// needed can be released earlier and is then reused. A tensor in an arena is invalid once its memory is released or the
+// arena is rewound; AddressSanitizer builds detect its use.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +21,16 @@ class Arena {
 
   Device device() const { return device_; }
   std::byte* allocate(size_t bytes);
-  // More than this is OutOfMemory, as if there were no more; 0 for no limit.
+  // Allocations beyond the limit throw OutOfMemory; 0 means no limit.
   void set_limit(size_t bytes) { limit_ = bytes; }
-  void give_back(std::byte* data, size_t bytes);  // as they were asked for
+  void release(std::byte* data, size_t bytes);  // `bytes` as passed to allocate
   void rewind();
   size_t used() const { return used_; }
   size_t peak() const { return peak_; }
-  // Changes whenever more memory was taken: what was made before, in the same order, may then get other addresses.
+  // Changes whenever the arena grows: repeating the same allocations may then return other addresses.
   uint64_t generation() const { return generation_; }
 
-  // The arena that `empty` takes from on this thread, if any.
+  // Returns the arena that `empty` allocates from on this thread, or null.
   static Arena* current();
 
  private:
@@ -41,19 +40,19 @@ class Arena {
     size_t bytes;
   };
   void add_chunk(size_t bytes);
-  void add_chunk(size_t wanted, size_t needed);  // less than wanted, where there is not so much
+  void add_chunk(size_t wanted, size_t needed);  // falls back to `needed` bytes when `wanted` are not available
   std::byte* reuse(size_t bytes);
 
   Device device_;
-  std::vector<Chunk> chunks_;  // the last one is being filled
-  std::vector<Chunk> free_;    // given back
+  std::vector<Chunk> chunks_;  // allocations come from the last one
+  std::vector<Chunk> free_;    // released
   size_t offset_ = 0;          // in the last chunk
   size_t used_ = 0, peak_ = 0, limit_ = 0;
   uint64_t generation_ = 0;
 };
 
-// While it lives, tensors made on this thread on the arena's device come from the arena. A null arena
-// sends them to the heap again, for what must outlive a pass.
+// Within the scope, tensors on the arena's device that this thread creates are allocated in the arena. A null arena
+// selects the heap again, for tensors that must outlive the pass.
 class ArenaScope {
  public:
   explicit ArenaScope(Arena* arena);
@@ -62,7 +61,7 @@ class ArenaScope {
   ArenaScope& operator=(const ArenaScope&) = delete;
 
  private:
-  Arena* before_;
+  Arena* previous_;
 };
 
 }  // namespace fovea

@@ -24,14 +24,14 @@ std::byte* pinned(size_t bytes) {
   return static_cast<std::byte*>(memory);
 }
 
-// Pinned memory that copies from the host pass through, in two halves: one is filled while the card reads the
-// other. A half is filled again only when the card has read all of it.
+// A double buffer of pinned memory for copies from the host: the host fills one half while the device reads the other.
+// A half is refilled only after the device has read all of it.
 class Staging {
  public:
   void send(std::byte* to, const std::byte* from, size_t bytes, cudaStream_t stream) {
-    if (memory_ == nullptr) make();
+    if (memory_ == nullptr) allocate_buffers();
     while (bytes > 0) {
-      if (used_ >= kHalf) turn(stream);
+      if (used_ >= kHalf) swap_halves(stream);
       const size_t piece = std::min(bytes, kHalf - used_);
       std::byte* at = memory_ + static_cast<size_t>(half_) * kHalf + used_;
       std::memcpy(at, from, piece);
@@ -46,13 +46,13 @@ class Staging {
  private:
   static constexpr size_t kHalf = size_t{4} << 20;
 
-  void make() {
+  void allocate_buffers() {
     for (cudaEvent_t& event : read_) {
       require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
     }
     memory_ = pinned(2 * kHalf);
   }
-  void turn(cudaStream_t stream) {
+  void swap_halves(cudaStream_t stream) {
     require(cudaEventRecord(read_[half_], stream), "recording an event");
     half_ = 1 - half_;
     require(cudaEventSynchronize(read_[half_]), "waiting for copies to the GPU");
@@ -67,79 +67,82 @@ class Staging {
 
 struct Card {
   cudaStream_t stream = nullptr;
-  std::mutex mutex;  // of the staging
+  std::mutex mutex;  // guards staging
   Staging staging;
   std::atomic<uint64_t> copies_to_host = 0;
 };
 
-// The graph that this thread is recording: on streams of its own, so that the others go on.
-class Recorder {
+// The capture in progress on this thread. It uses its own streams, so that other threads can continue to queue work.
+class Capture {
  public:
-  Recorder(Device on, std::vector<std::byte*>& copies) : device(on), copied(copies) {
+  Capture(Device on, std::vector<std::byte*>& copies) : device(on), copied(copies) {
     int least = 0, greatest = 0;
     require(cudaDeviceGetStreamPriorityRange(&least, &greatest), "querying stream priorities");
-    require(cudaStreamCreateWithPriority(&trunk_, cudaStreamNonBlocking, greatest), "creating a stream");
-    require(cudaStreamCreateWithPriority(&branch_, cudaStreamNonBlocking, least), "creating a stream");
+    require(cudaStreamCreateWithPriority(&main_, cudaStreamNonBlocking, greatest), "creating a stream");
+    require(cudaStreamCreateWithPriority(&side_, cudaStreamNonBlocking, least), "creating a stream");
     require(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "creating an event");
   }
-  ~Recorder() {
+  ~Capture() {
     static_cast<void>(cudaEventDestroy(event_));
-    static_cast<void>(cudaStreamDestroy(branch_));
-    static_cast<void>(cudaStreamDestroy(trunk_));
+    static_cast<void>(cudaStreamDestroy(side_));
+    static_cast<void>(cudaStreamDestroy(main_));
   }
-  Recorder(const Recorder&) = delete;
-  Recorder& operator=(const Recorder&) = delete;
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
 
-  cudaStream_t trunk() const { return trunk_; }
-  cudaStream_t stream() const { return on_branch_ ? branch_ : trunk_; }
-  bool on_branch() const { return on_branch_; }
-  bool has_branched() const { return has_branched_; }
-  void begin_branch() {
-    follow(trunk_, branch_);
-    on_branch_ = branches_ = has_branched_ = true;
+  cudaStream_t main_stream() const { return main_; }
+  cudaStream_t stream() const { return on_side_stream_ ? side_ : main_; }
+  bool on_side_stream() const { return on_side_stream_; }
+  bool used_side_stream() const { return used_side_stream_; }
+  void begin_side_stream() {
+    add_dependency(main_, side_);
+    on_side_stream_ = side_pending_ = used_side_stream_ = true;
   }
-  void end_branch() { on_branch_ = false; }
-  void join_branches() {
-    if (branches_) follow(branch_, trunk_);
-    branches_ = false;
+  void end_side_stream() { on_side_stream_ = false; }
+  void join_side_stream() {
+    if (side_pending_) add_dependency(side_, main_);
+    side_pending_ = false;
   }
 
   const Device device;
-  std::vector<std::byte*>& copied;  // what is copied from the host, kept
+  std::vector<std::byte*>& copied;  // pinned sources of the copies from the host, which the graph owns
 
  private:
-  void follow(cudaStream_t first, cudaStream_t then) {
+  // Makes `then` wait for the work queued on `first`.
+  void add_dependency(cudaStream_t first, cudaStream_t then) {
     require(cudaEventRecord(event_, first), "recording an event");
     require(cudaStreamWaitEvent(then, event_, 0), "waiting for an event");
   }
 
-  cudaStream_t trunk_ = nullptr, branch_ = nullptr;
+  cudaStream_t main_ = nullptr, side_ = nullptr;
   cudaEvent_t event_ = nullptr;
-  bool on_branch_ = false, branches_ = false, has_branched_ = false;
+  bool on_side_stream_ = false, side_pending_ = false, used_side_stream_ = false;
 };
-thread_local Recorder* recorder = nullptr;
-Recorder* recorder_of(Device device) { return recorder != nullptr && recorder->device == device ? recorder : nullptr; }
+thread_local Capture* current_capture = nullptr;
+Capture* capture_on(Device device) {
+  return current_capture != nullptr && current_capture->device == device ? current_capture : nullptr;
+}
 
-// Cards are never destroyed: tensors may be freed after the last static object.
+// Cards are never destroyed, because tensors may be freed after the last static object.
 Card& card(Device device) {
   static std::mutex mutex;
   static std::array<Card*, kMostDevices> cards = {};
   fovea::check(device.index < device_count(), "cuda: there are {} GPUs, got {}", device_count(), device);
   use(device);
   const std::lock_guard lock(mutex);
-  Card*& made = cards[device.index];
-  if (made == nullptr) {
+  Card*& own = cards[device.index];
+  if (own == nullptr) {
     auto fresh = std::make_unique<Card>();
     require(cudaStreamCreateWithFlags(&fresh->stream, cudaStreamNonBlocking), "creating a stream");
-    made = fresh.release();
+    own = fresh.release();
   }
-  return *made;
+  return *own;
 }
 
-// Where this thread queues its work.
+// Returns the stream on which this thread queues its work.
 cudaStream_t queue(Device device) {
-  const Recorder* recording = recorder_of(device);
-  return recording != nullptr ? recording->stream() : card(device).stream;
+  const Capture* capture = capture_on(device);
+  return capture != nullptr ? capture->stream() : card(device).stream;
 }
 
 }  // namespace
@@ -198,7 +201,7 @@ std::byte* allocate(Device device, size_t bytes) {
   return static_cast<std::byte*>(data);
 }
 
-// cudaFree waits for work that may still use the memory. At the end of the process the runtime may be gone.
+// cudaFree waits for work that may still use the memory. At the end of the process the runtime may have shut down.
 void release(Device device, std::byte* data) noexcept {
   try {
     use(device);
@@ -216,17 +219,17 @@ void zero(Device device, std::byte* data, size_t bytes) {
 void copy(Device to_device, std::byte* to, Device from_device, const std::byte* from, size_t bytes) {
   if (bytes == 0) return;
   if (from_device.on_host()) {
-    if (Recorder* recording = recorder_of(to_device)) {
-      std::byte* kept = recording->copied.emplace_back(pinned(bytes));
-      std::memcpy(kept, from, bytes);
-      require(cudaMemcpyAsync(to, kept, bytes, cudaMemcpyHostToDevice, recording->stream()), "copying to the GPU");
+    if (Capture* capture = capture_on(to_device)) {
+      std::byte* source = capture->copied.emplace_back(pinned(bytes));
+      std::memcpy(source, from, bytes);
+      require(cudaMemcpyAsync(to, source, bytes, cudaMemcpyHostToDevice, capture->stream()), "copying to the GPU");
       return;
     }
     Card& target = card(to_device);
     const std::lock_guard lock(target.mutex);
     target.staging.send(to, from, bytes, target.stream);
   } else if (to_device.on_host()) {
-    fovea::check(recorder_of(from_device) == nullptr, "cuda: cannot copy to the host while a graph is captured");
+    fovea::check(capture_on(from_device) == nullptr, "cuda: cannot copy to the host while a graph is captured");
     Card& source = card(from_device);
     ++source.copies_to_host;
     require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, source.stream), "copying from the GPU");
@@ -246,38 +249,38 @@ bool Graph::available(Device device) { return !device.on_host(); }
 
 Graph::Graph(Device device, const std::function<void()>& work) : device_(device) {
   card(device);
-  cudaGraph_t recorded = nullptr;
-  const auto let_go = [&] {
-    if (recorded != nullptr) static_cast<void>(cudaGraphDestroy(recorded));
+  cudaGraph_t captured = nullptr;
+  const auto destroy_captured = [&] {
+    if (captured != nullptr) static_cast<void>(cudaGraphDestroy(captured));
   };
   try {
-    Recorder recording(device, copied_);
-    require(cudaStreamBeginCapture(recording.trunk(), cudaStreamCaptureModeRelaxed), "capturing a graph");
-    recorder = &recording;
+    Capture capture(device, copied_);
+    require(cudaStreamBeginCapture(capture.main_stream(), cudaStreamCaptureModeRelaxed), "capturing a graph");
+    current_capture = &capture;
     try {
       work();
-      recording.join_branches();
+      capture.join_side_stream();
     } catch (...) {
-      recorder = nullptr;
-      static_cast<void>(cudaStreamEndCapture(recording.trunk(), &recorded));
+      current_capture = nullptr;
+      static_cast<void>(cudaStreamEndCapture(capture.main_stream(), &captured));
       throw;
     }
-    recorder = nullptr;
-    require(cudaStreamEndCapture(recording.trunk(), &recorded), "capturing a graph");
-    cudaGraphExec_t made = nullptr;
-    const unsigned flags = recording.has_branched() ? cudaGraphInstantiateFlagUseNodePriority : 0;
-    require(cudaGraphInstantiate(&made, recorded, flags), "instantiating a graph");
-    graph_ = made;
+    current_capture = nullptr;
+    require(cudaStreamEndCapture(capture.main_stream(), &captured), "capturing a graph");
+    cudaGraphExec_t executable = nullptr;
+    const unsigned flags = capture.used_side_stream() ? cudaGraphInstantiateFlagUseNodePriority : 0;
+    require(cudaGraphInstantiate(&executable, captured, flags), "instantiating a graph");
+    graph_ = executable;
   } catch (...) {
-    let_go();
+    destroy_captured();
     for (std::byte* bytes : copied_) static_cast<void>(cudaFreeHost(bytes));
     static_cast<void>(cudaGetLastError());
     throw;
   }
-  let_go();
+  destroy_captured();
 }
 
-// It may still be running.
+// The graph may still be running.
 Graph::~Graph() {
   static_cast<void>(cudaStreamSynchronize(card(device_).stream));
   static_cast<void>(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph_)));
@@ -289,33 +292,33 @@ void Graph::launch() const {
   require(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph_), card(device_).stream), "launching a graph");
 }
 
-Branch::Branch(Device device) : begun_(recorder_of(device) != nullptr && !on_branch()) {
-  if (begun_) recorder->begin_branch();
+SideStreamScope::SideStreamScope(Device device) : active_(capture_on(device) != nullptr && !on_side_stream()) {
+  if (active_) current_capture->begin_side_stream();
 }
-Branch::~Branch() {
-  if (begun_) recorder->end_branch();
-}
-
-void join_branches(Device device) {
-  if (Recorder* recording = recorder_of(device)) recording->join_branches();
+SideStreamScope::~SideStreamScope() {
+  if (active_) current_capture->end_side_stream();
 }
 
-bool on_branch() { return recorder != nullptr && recorder->on_branch(); }
+void join_side_stream(Device device) {
+  if (Capture* capture = capture_on(device)) capture->join_side_stream();
+}
 
-Mark::Mark(Device device) {
+bool on_side_stream() { return current_capture != nullptr && current_capture->on_side_stream(); }
+
+TimingEvent::TimingEvent(Device device) {
   const cudaStream_t own = queue(device);
   cudaEvent_t event = nullptr;
   require(cudaEventCreate(&event), "creating an event");
   event_ = event;
-  const unsigned flags = recorder_of(device) != nullptr ? cudaEventRecordExternal : cudaEventRecordDefault;
+  const unsigned flags = capture_on(device) != nullptr ? cudaEventRecordExternal : cudaEventRecordDefault;
   require(cudaEventRecordWithFlags(event, own, flags), "recording an event");
 }
 
-Mark::~Mark() {
+TimingEvent::~TimingEvent() {
   if (event_ != nullptr) static_cast<void>(cudaEventDestroy(static_cast<cudaEvent_t>(event_)));
 }
 
-double Mark::seconds_since(const Mark& earlier) const {
+double TimingEvent::seconds_since(const TimingEvent& earlier) const {
   const auto to = static_cast<cudaEvent_t>(event_);
   require(cudaEventSynchronize(to), "running kernels");
   float milliseconds = 0.0f;

@@ -1,6 +1,5 @@
-// What the tensor room asks of a graphics card: memory, copies and the queue they are ordered on. One of three files
-// stands behind it: cuda.cpp, emulated_cuda.cpp where kernels run on the host, or no_cuda.cpp in a build without CUDA,
-// where everything is an Error.
+// Memory, copies, streams and graphs of a CUDA device. One of three files implements it: cuda.cpp; emulated_cuda.cpp,
+// where kernels run on the host; or no_cuda.cpp in a build without CUDA, where every call throws Error.
 #pragma once
 
 #include <cstddef>
@@ -16,28 +15,27 @@ namespace fovea::cuda {
 
 bool is_built();     // whether this build has CUDA
 int device_count();  // 0 in a build without CUDA, and on a machine without a card
-// The cudaStream_t of a device. All threads queue on the same one, so that what one thread has written another
-// may read without waiting; but a thread that records a graph has its own meanwhile.
+// Returns the cudaStream_t of a device. All threads share it, so that a thread may read what another has written
+// without synchronisation; a thread that captures a graph uses its own stream meanwhile.
 void* stream(Device device);
-void use(Device device);          // makes it the one this thread's CUDA calls are about
-void synchronize(Device device);  // waits for everything queued
-// Error when a call of the CUDA runtime failed (`status` is its cudaError_t).
+void use(Device device);          // makes it the current device of this thread
+void synchronize(Device device);  // waits for all queued work
+// Throws Error when a call of the CUDA runtime failed (`status` is its cudaError_t).
 void require(int status, std::string_view what);
 
-size_t memory_size(Device device);  // all of it, in bytes, used or not
+size_t memory_size(Device device);  // total size in bytes, used or not
 std::byte* allocate(Device device, size_t bytes);
 void release(Device device, std::byte* data) noexcept;
 void zero(Device device, std::byte* data, size_t bytes);
-// To a device: copied into pinned memory at once and from there in the stream's order, so that the host does not
-// wait. From a device: waits.
+// A copy to a device passes through pinned memory and is ordered by the stream, so that the host does not wait. A copy
+// to the host waits for its completion.
 void copy(Device to_device, std::byte* to, Device from_device, const std::byte* from, size_t bytes);
 
-uint64_t copies_to_host(Device device);  // so far: work that makes any cannot be recorded
+uint64_t copies_to_host(Device device);  // number of copies so far; work that performs one cannot be captured
 
-// Work on a device's stream, recorded once and queued again with one call. What it reads and writes stays where it
-// was: the memory must be there, and hold what the work expects, whenever it is queued. A copy from the host is
-// repeated with the bytes it had when it was recorded; a copy to the host cannot be recorded. Other threads may use
-// the device meanwhile.
+// A captured CUDA graph: the work is captured once and launched again with one call. Every launch reads and writes the
+// same addresses, so the memory must stay allocated. A copy from the host repeats the bytes it had at capture; a copy
+// to the host cannot be captured. Other threads may use the device during the capture.
 class Graph {
  public:
   static bool available(Device device);
@@ -51,34 +49,34 @@ class Graph {
  private:
   Device device_;
   void* graph_ = nullptr;           // cudaGraphExec_t
-  std::vector<std::byte*> copied_;  // pinned: what was copied from the host
+  std::vector<std::byte*> copied_;  // pinned sources of the captured copies from the host
 };
 
-// While it lives, what this thread records goes on a branch of the graph: it comes after what was recorded before, and
-// beside what is recorded afterwards, until the branches are joined. A branch gives way to the rest where both want the
-// card. All of them come after one another. Without effect while nothing is recorded.
-class Branch {
+// Within the scope, the work that this thread captures goes to the side stream: it starts after the work captured
+// before and runs concurrently with the work captured afterwards, until the side stream is joined. The side stream has
+// a lower priority than the main stream. Has no effect while no graph is captured.
+class SideStreamScope {
  public:
-  explicit Branch(Device device);
-  ~Branch();
-  Branch(const Branch&) = delete;
-  Branch& operator=(const Branch&) = delete;
+  explicit SideStreamScope(Device device);
+  ~SideStreamScope();
+  SideStreamScope(const SideStreamScope&) = delete;
+  SideStreamScope& operator=(const SideStreamScope&) = delete;
 
  private:
-  bool begun_ = false;
+  bool active_ = false;
 };
-void join_branches(Device device);  // what is recorded from now on comes after them
-bool on_branch();                   // whether this thread is on one
+void join_side_stream(Device device);  // makes the main stream wait for the side stream
+bool on_side_stream();                 // whether this thread is in a SideStreamScope that has an effect
 
-// A point in a device's stream, or in the graph that is being recorded, for measuring.
-class Mark {
+// A CUDA event in a device's stream, or in the graph that is being captured, for measuring time.
+class TimingEvent {
  public:
-  explicit Mark(Device device);
-  ~Mark();
-  Mark(Mark&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
-  Mark& operator=(Mark&&) = delete;
-  // What the card last took from there to here. Waits for it.
-  double seconds_since(const Mark& earlier) const;
+  explicit TimingEvent(Device device);
+  ~TimingEvent();
+  TimingEvent(TimingEvent&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+  TimingEvent& operator=(TimingEvent&&) = delete;
+  // Returns the time between the two events when they last ran. Waits for this one.
+  double seconds_since(const TimingEvent& earlier) const;
 
  private:
   void* event_ = nullptr;  // cudaEvent_t

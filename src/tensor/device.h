@@ -1,5 +1,5 @@
-// Where a tensor lives and which kernels work on it. `reference` is host memory worked on by plain
-// loops, in f32 or f64: the specification the others are tested against.
+// The device whose memory stores a tensor and whose kernels compute on it. `reference` is host memory with plain loops
+// in f32 or f64; it is the specification that the other backends are tested against.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ struct Device {
   friend constexpr bool operator==(Device, Device) = default;
 };
 
-// auto (a card where there is one), cpu, cuda or cuda:N. Error for anything else, and for a card that is not there.
+// Parses auto (CUDA if a device is present, else the CPU), cpu, cuda or cuda:N. Throws Error for any other name and for
+// a device that does not exist.
 Device device_named(std::string_view name);
 
 }  // namespace fovea

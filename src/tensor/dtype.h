@@ -35,7 +35,7 @@ constexpr std::string_view name_of(DType type) {
   return kNames[static_cast<int>(type)];
 }
 
-// The type sums are taken in: what bf16 is computed, and its parameters and statistics are kept, in.
+// The type of sums, parameters and statistics for elements of `type`: f32 for bf16, else `type` itself.
 constexpr DType accumulator_of(DType type) { return type == DType::kBF16 ? DType::kF32 : type; }
 
 template <class T> struct DTypeOf;

@@ -1,4 +1,5 @@
-// The host's memory in a card's place, for kernels that are compiled for the host (see kernels/cuda/emulated).
+// Host memory that takes the place of device memory, for CUDA kernels compiled for the host (see
+// kernels/cuda/emulated).
 #include <cstdlib>
 #include <cstring>
 
@@ -33,13 +34,13 @@ Graph::Graph(Device device, const std::function<void()>&) : device_(device) {
 Graph::~Graph() = default;
 void Graph::launch() const {}
 
-Branch::Branch(Device) {}
-Branch::~Branch() { static_cast<void>(begun_); }
-void join_branches(Device) {}
-bool on_branch() { return false; }
+SideStreamScope::SideStreamScope(Device) {}
+SideStreamScope::~SideStreamScope() { static_cast<void>(active_); }
+void join_side_stream(Device) {}
+bool on_side_stream() { return false; }
 
-Mark::Mark(Device) {}
-Mark::~Mark() = default;
-double Mark::seconds_since(const Mark&) const { return 0.0; }
+TimingEvent::TimingEvent(Device) {}
+TimingEvent::~TimingEvent() = default;
+double TimingEvent::seconds_since(const TimingEvent&) const { return 0.0; }
 
 }  // namespace fovea::cuda

@@ -25,7 +25,7 @@ std::byte* allocate_memory(Device device, size_t bytes) {
         fmt::format("out of memory: cannot allocate {} bytes on {}; try a smaller batch or model", bytes, device));
   }
 #if defined(MADV_HUGEPAGE)
-  // A pass walks through hundreds of megabytes: with small pages much of its time would go into finding them.
+  // A pass touches hundreds of megabytes, and with small pages TLB misses would take much of its time.
   if (bytes >= kLarge) ::madvise(data, rounded, MADV_HUGEPAGE);
 #endif
   return static_cast<std::byte*>(data);
@@ -43,7 +43,7 @@ void zero_memory(Device device, std::byte* data, size_t bytes) {
 
 void copy_memory(Device to_device, std::byte* to, Device from_device, const std::byte* from, size_t bytes) {
   if (!to_device.on_host() || !from_device.on_host()) return cuda::copy(to_device, to, from_device, from, bytes);
-  if (bytes > 0) std::memcpy(to, from, bytes);  // an empty one may have no address
+  if (bytes > 0) std::memcpy(to, from, bytes);  // an empty tensor may have a null address
 }
 
 Buffer::Buffer(Device device, size_t bytes) : device_(device), bytes_(bytes), data_(allocate_memory(device, bytes)) {}

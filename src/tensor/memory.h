@@ -1,4 +1,4 @@
-// Memory of a device, and buffers that own a piece of it.
+// Allocation of device memory, and buffers that own it.
 #pragma once
 
 #include <atomic>
@@ -13,20 +13,19 @@ namespace fovea {
 
 constexpr size_t kAlignment = 64;  // one cache line, one AVX-512 register, one AMX tile row
 
-std::byte* allocate_memory(Device device, size_t bytes);  // OutOfMemory when there is none left
+std::byte* allocate_memory(Device device, size_t bytes);  // throws OutOfMemory
 void free_memory(Device device, std::byte* data) noexcept;
 void zero_memory(Device device, std::byte* data, size_t bytes);
-// Between any two devices; on return `from` may be changed and `to` be read by whatever is called next.
+// Copies between any two devices. On return `from` may be changed and any later call may read `to`.
 void copy_memory(Device to_device, std::byte* to, Device from_device, const std::byte* from, size_t bytes);
 
-// What a backend keeps about a buffer's contents (packed or rounded copies of weights). It belongs to
-// the buffer, so that it goes when the buffer goes.
+// Copies that a backend derives from the contents of a buffer (packed or rounded weights). The buffer owns them, so
+// that they are freed together.
 class Buffer;
 class Derived {
  public:
   virtual ~Derived() = default;
-  // Brings copies up to date that are read by what was recorded before. Nothing to do where copies are made when
-  // they are asked for.
+  // Updates the copies that a captured graph reads. A backend that updates its copies on access does nothing here.
   virtual void refresh(const Buffer&) {}
 };
 
@@ -41,7 +40,7 @@ class Buffer {
   std::byte* data() const { return data_; }
   size_t bytes() const { return bytes_; }
 
-  // Whoever changes the contents of a buffer that products read as weights says so here.
+  // Must be called after the contents of a buffer of weights have changed, so that derived copies are updated.
   void contents_changed() { version_.fetch_add(1, std::memory_order_relaxed); }
   uint64_t version() const { return version_.load(std::memory_order_relaxed); }
   void refresh_derived() {
@@ -49,7 +48,7 @@ class Buffer {
     if (derived) derived->refresh(*this);
   }
 
-  // The backend's copies: made on first use, guarded by the mutex.
+  // The copies of the backend, created on first use and guarded by the mutex.
   std::mutex derived_mutex;
   std::unique_ptr<Derived> derived;
 

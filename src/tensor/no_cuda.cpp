@@ -24,13 +24,15 @@ Graph::Graph(Device device, const std::function<void()>&) : device_(device) { ab
 Graph::~Graph() = default;
 void Graph::launch() const { absent(); }
 
-Branch::Branch(Device) {}
-Branch::~Branch() { static_cast<void>(begun_); }  // the other file's does something, too
-void join_branches(Device) {}
-bool on_branch() { return false; }
+SideStreamScope::SideStreamScope(Device) {}
+SideStreamScope::~SideStreamScope() {
+  static_cast<void>(active_);
+}  // cuda.cpp has a destructor, so the class declares one
+void join_side_stream(Device) {}
+bool on_side_stream() { return false; }
 
-Mark::Mark(Device) { absent(); }
-Mark::~Mark() { static_cast<void>(event_); }
-double Mark::seconds_since(const Mark&) const { return 0.0; }
+TimingEvent::TimingEvent(Device) { absent(); }
+TimingEvent::~TimingEvent() { static_cast<void>(event_); }
+double TimingEvent::seconds_since(const TimingEvent&) const { return 0.0; }
 
 }  // namespace fovea::cuda

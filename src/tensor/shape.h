@@ -1,4 +1,4 @@
-// The sizes of a tensor's axes: at most six, held inline so that making one never allocates.
+// The sizes of the axes of a tensor: at most six, stored inline, so that no shape allocates.
 #pragma once
 
 #include <array>
@@ -19,13 +19,13 @@ class Shape {
   explicit Shape(std::span<const int64_t> sizes);
 
   int rank() const { return rank_; }
-  // Axis -1 is the last.
+  // Axis -1 is the last one.
   int64_t operator[](int axis) const;
-  // The number of elements: the product of the sizes, 1 for rank 0.
+  // Returns the number of elements: the product of the sizes, 1 for rank 0.
   int64_t count() const { return count(0, rank_); }
-  // The product of the sizes of axes [begin, end).
+  // Returns the product of the sizes of axes [begin, end).
   int64_t count(int begin, int end) const;
-  // The same with one axis replaced, removed or put in front.
+  // Return a copy with one axis replaced, removed or prepended.
   Shape with(int axis, int64_t size) const;
   Shape without(int axis) const;
   Shape prepended(int64_t size) const;

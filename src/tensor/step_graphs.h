@@ -24,9 +24,9 @@ class HistoryIds {
   // The id of `history` followed by `event`.
   uint64_t extend(uint64_t history, uint64_t event) {
     if (ids_.size() >= kMaxSize) ids_.clear();  // equal histories then get new ids, but no id is given twice
-    const auto [place, fresh] = ids_.try_emplace({history, event}, last_ + 1);
-    if (fresh) ++last_;
-    return place->second;
+    const auto [it, inserted] = ids_.try_emplace({history, event}, last_ + 1);
+    if (inserted) ++last_;
+    return it->second;
   }
 
  private:
@@ -35,48 +35,48 @@ class HistoryIds {
   uint64_t last_ = kEmpty;
 };
 
-// Key: everything that decides which kernels a step launches and with which addresses. Made: the step's result, for
+// Key: everything that decides which kernels a step launches and with which addresses. Result: the step's result, for
 // instance tensors, which stay at the addresses they had when the graph was captured.
-template <class Key, class Made> class StepGraphs {
+template <class Key, class Result> class StepGraphs {
  public:
-  explicit StepGraphs(Device device) : device_(device), records_(cuda::Graph::available(device)) {}
+  explicit StepGraphs(Device device) : device_(device), captures_(cuda::Graph::available(device)) {}
 
   // Runs the work, or launches the graph that was captured for the key. The caller guarantees that, while `generation`
   // stays the same, the work of one key uses the same addresses. Work that copies to the host is never captured.
-  Made run(const Key& key, uint64_t generation, const std::function<Made()>& work) {
-    if (!records_) return work();
+  Result run(const Key& key, uint64_t generation, const std::function<Result()>& work) {
+    if (!captures_) return work();
     if (generation != generation_) entries_.clear();
     generation_ = generation;
-    const auto [place, fresh] = entries_.try_emplace(key);
-    Entry& entry = place->second;
+    const auto [it, inserted] = entries_.try_emplace(key);
+    Entry& entry = it->second;
     entry.used = ++runs_;
-    if (fresh) {
-      if (entries_.size() > kMost) forget_oldest();
+    if (inserted) {
+      if (entries_.size() > kMaxGraphs) evict_least_recent();
       const uint64_t copies = cuda::copies_to_host(device_);
-      Made made = work();
-      records_ = cuda::copies_to_host(device_) == copies;
-      return made;
+      Result result = work();
+      captures_ = cuda::copies_to_host(device_) == copies;
+      return result;
     }
-    if (!entry.graph) entry.graph = std::make_unique<cuda::Graph>(device_, [&] { entry.made = work(); });
+    if (!entry.graph) entry.graph = std::make_unique<cuda::Graph>(device_, [&] { entry.result = work(); });
     entry.graph->launch();
-    return entry.made;
+    return entry.result;
   }
-  bool records() const { return records_; }
+  bool captures() const { return captures_; }
 
  private:
-  static constexpr size_t kMost = 512;
+  static constexpr size_t kMaxGraphs = 512;
   struct Entry {
     std::unique_ptr<cuda::Graph> graph;
-    Made made = {};
+    Result result = {};
     uint64_t used = 0;
   };
-  void forget_oldest() {
-    const auto older = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
-    entries_.erase(std::min_element(entries_.begin(), entries_.end(), older));
+  void evict_least_recent() {
+    const auto less_recent = [](const auto& a, const auto& b) { return a.second.used < b.second.used; };
+    entries_.erase(std::min_element(entries_.begin(), entries_.end(), less_recent));
   }
 
   Device device_;
-  bool records_;
+  bool captures_;
   uint64_t generation_ = 0, runs_ = 0;
   std::map<Key, Entry> entries_;
 };

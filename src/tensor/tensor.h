@@ -1,5 +1,5 @@
-// A tensor: row-major and contiguous; storage, shape, dtype, device. No strides and no mathematics.
-// It is a handle: copies share the elements. Slicing the first axis and reshaping are free.
+// A row-major, contiguous tensor: storage, shape, dtype and device, without strides and without mathematics.
+// It is a handle: copies share the elements. Slicing along the first axis and reshaping copy nothing.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace fovea {
 
 class Tensor {
  public:
-  Tensor() = default;  // no tensor: an argument that was not given
+  Tensor() = default;  // an absent tensor, for optional arguments
 
   explicit operator bool() const { return data_ != nullptr; }
   const Shape& shape() const { return shape_; }
@@ -27,19 +27,19 @@ class Tensor {
   Device device() const { return device_; }
 
   std::byte* raw() const { return data_; }
-  // The elements, on whatever device they are. T must be the dtype's type.
+  // Returns the address of the elements on their device. T must be the type of the dtype.
   template <class T> T* data() const {
     check(!data_ || dtype_ == dtype_of<T>, "tensor: expected elements of {}, got {}", dtype_of<T>, dtype_);
     return reinterpret_cast<T*>(data_);
   }
 
   Tensor reshape(const Shape& shape) const;
-  Tensor slice(int64_t begin, int64_t end) const;  // of the first axis
-  Tensor operator[](int64_t index) const;          // one of the first axis, which goes
+  Tensor slice(int64_t begin, int64_t end) const;  // along the first axis
+  Tensor operator[](int64_t index) const;          // selects along the first axis and removes it
 
-  // The buffer that owns the elements; null when an arena does.
+  // Returns the buffer that owns the elements; null when an arena owns them.
   Buffer* buffer() const { return buffer_.get(); }
-  // To be called after writing to a tensor that products may read as weights.
+  // Must be called after writing to a tensor that GEMMs may read as a weight.
   void contents_changed() const {
     if (buffer_) buffer_->contents_changed();
   }
@@ -54,13 +54,13 @@ class Tensor {
   std::shared_ptr<Buffer> buffer_;
 };
 
-// Elements not set. From the thread's current arena where there is one for the device, else the heap.
+// Allocates uninitialised elements, from the current arena of the thread if it is on the device, else from the heap.
 Tensor empty(const Shape& shape, DType dtype, Device device);
 Tensor zeros(const Shape& shape, DType dtype, Device device);
 inline Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.dtype(), x.device()); }
 inline Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype(), x.device()); }
 
-// The same elements on another device. A free handle copy when it is there already.
+// Copies the elements to another device. Returns x itself if it is there already.
 Tensor to_device(const Tensor& x, Device device);
 void copy(const Tensor& from, const Tensor& to);  // same shape and dtype, any devices
 

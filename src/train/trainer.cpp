@@ -169,7 +169,7 @@ void Trainer::accumulate() {
 
 void Trainer::accumulate_part(int64_t index) {
   tape_.reset();
-  const Recording recording(tape_);
+  const TapeScope tape_scope(tape_);
   const Part part = task_->load_part(index);
   parameters_.values().buffer()->refresh_derived();
   counters_.units += part.units;

@@ -60,7 +60,7 @@ TEST_P(Equations, HoldWhileATapeRecords) {
     if (scene.config.selection == "hard") return;  // samples in training: see selection_test.cpp
     Tape tape(scene.setting.device);
     tape.reset();
-    const Recording recording(tape);
+    const TapeScope tape_scope(tape);
     const Ask ask{.coverage = some_coverage(scene)};
     expect_equal(scene.attend(ask), scene.expected(ask), scene.setting.tolerance);
   });

@@ -18,7 +18,8 @@ class Gradients : public EveryScore {};
 Var weighted_sum(const Scene& scene, const AttentionResult& result) {
   uint64_t stream = 30;
   Var total = sum(result.context * scene.random(result.context.shape(), stream));
-  for (const Var& output : {result.weights, result.center, result.coverage, result.selection_log_prob, result.entropy}) {
+  for (const Var& output :
+       {result.weights, result.center, result.coverage, result.selection_log_prob, result.entropy}) {
     ++stream;
     if (output) total = total + sum(output * scene.random(output.shape(), stream));
   }
@@ -31,7 +32,7 @@ double pass(const Scene& scene, const Ask& ask, bool training, bool backward) {
   Tape tape(scene.setting.device, 7);
   tape.set_training(training);
   tape.reset();
-  const Recording recording(tape);
+  const TapeScope tape_scope(tape);
   const Var loss = weighted_sum(scene, scene.attend(ask));
   if (backward) tape.backward(loss);
   return Array(loss.value())(0);

@@ -66,7 +66,7 @@ TEST_P(Masks, GiveNoGradientWhereNothingIsVisible) {
     Scene scene(config, {.lengths = {6, 0, 5}});
     Tape tape(scene.setting.device);
     tape.reset();
-    const Recording recording(tape);
+    const TapeScope tape_scope(tape);
     Gradient gradient(scene.states.value());
     scene.states = Var(scene.states.value(), &gradient);
     const Var context = scene.attend({.weights = false}).context;

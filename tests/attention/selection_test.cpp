@@ -30,15 +30,16 @@ int64_t chosen_key(const Array& weights, int64_t b, int64_t t) {
   return -1;
 }
 
-// Rows that were drawn have one key, its log-probability in selection_log_prob; the other half of the rows are the expected
-// value, the softmax, and have no reward (section 4.1).
+// Rows that were drawn have one key, its log-probability in selection_log_prob; the other half of the rows are the
+// expected value, the softmax, and have no reward (section 4.1).
 TEST(HardSelection, LeavesWhatReinforceNeeds) {
   const Scene scene(hard("reinforce"), {.queries = 200});
   Tape tape(scene.setting.device, 3);
   tape.reset();
-  const Recording recording(tape);
+  const TapeScope tape_scope(tape);
   const AttentionResult got = scene.attend();
-  const Array weights(got.weights.value()), selection_log_prob(got.selection_log_prob.value()), entropy(got.entropy.value());
+  const Array weights(got.weights.value()), selection_log_prob(got.selection_log_prob.value()),
+      entropy(got.entropy.value());
   const Array soft = soft_weights(scene);
   int64_t drawn = 0;
   for (int64_t b = 0; b < 3; ++b) {
@@ -66,7 +67,7 @@ TEST(HardSelection, SamplesInProportionToTheSoftmax) {
     for (int64_t t = 1; t < kDraws; ++t) copy(scene.queries.value()[0], scene.queries.value()[t]);
     Tape tape(scene.setting.device, 3);
     tape.reset();
-    const Recording recording(tape);
+    const TapeScope tape_scope(tape);
     const Array weights(scene.attend().weights.value()), soft = soft_weights(scene);
     for (int64_t b = 0; b < 3; ++b) {
       for (int64_t s = 0; s < weights.dim(3); ++s) {
@@ -104,7 +105,7 @@ TEST(HardSelection, GivesTheSoftmaxTheGradientOfTheChoice) {
     scene.queries = Var(scene.queries.value(), &gradient);
     Tape tape(scene.setting.device, 3);
     tape.reset();
-    const Recording recording(tape);
+    const TapeScope tape_scope(tape);
     const Var context = scene.attend().context;
     tape.backward(sum(context * scene.random(context.shape(), 4)));
     return Array(gradient.sum);
@@ -134,7 +135,7 @@ TEST(Dropout, DropsWeightsInTrainingAlone) {
       Tape tape(scene.setting.device, 3);
       tape.set_training(training);
       tape.reset();
-      const Recording recording(tape);
+      const TapeScope tape_scope(tape);
       const Array context(scene.attend({.weights = false}).context.value());
       int64_t dropped = 0;
       for (int64_t t = 0; t < 40; ++t) {

@@ -26,7 +26,7 @@ std::vector<HypothesisWeights> unfused(const EncoderDecoder& model, const Parall
   Tape tape(Device::cpu());
   tape.set_training(false);
   tape.reset();
-  const Recording recording(tape);
+  const TapeScope tape_scope(tape);
   const TeacherForced forced = model.teacher_force({batch.source, batch.source_lengths}, batch.target_in, true);
   std::vector<HostWeights> host;
   bring_to_host(forced.attentions, 0, host);

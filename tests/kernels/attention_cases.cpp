@@ -1,4 +1,4 @@
-// Softmax over masked scores, and attention in all its forms.
+// Cases of softmax over masked scores and of all attention kernels.
 #include <fmt/format.h>
 
 #include <limits>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-// A deterministic bias for scores that hides some cells, and one whole row when there are several.
+// Returns a deterministic bias for scores that masks some keys, and one whole row if there are several.
 Tensor hiding_bias(const Setting& s, const Shape& shape) {
   std::vector<double> bias(static_cast<size_t>(shape.count()));
   const int64_t keys = shape[3];
@@ -23,7 +23,7 @@ Tensor hiding_bias(const Setting& s, const Shape& shape) {
   return from_doubles(bias, shape, accumulator_of(s.dtype), s.device);
 }
 
-// Every mask a row-wise kernel over scores must respect.
+// All masks that a row-wise kernel over scores must respect.
 std::vector<std::pair<std::string, std::function<Mask(const Setting&, const ScoreShape&)>>> masks() {
   return {
       {"plain", [](auto&, auto&) { return Mask{}; }},
@@ -135,7 +135,7 @@ void add_attention(std::vector<Case>& list) {
                       {128, 4}});
     }
     for (const bool with_lengths : {false, true}) {
-      // Two steps on one memory, so that what is put off for it is joined.
+      // Two steps attend to the same states, so that their deferred gradients are combined.
       list.push_back({fmt::format("additive_attention_{}{}", size, with_lengths ? "_lengths" : ""),
                       {"additive_attention", "additive_attention_grad"},
                       {query, keys, parameter({heads * depth}), {{s, b, heads * (depth + 2)}}, query},
@@ -172,7 +172,7 @@ void add_attention(std::vector<Case>& list) {
                       {64, 6}});
     }
   }
-  // Sizes that lie in packs of eight, as the card's kernels want them, and a step on the same keys and values.
+  // Sizes that are multiples of eight, as the CUDA kernels require, and two steps with the same keys and values.
   for (const int64_t heads : {1, 2}) {
     const int64_t depth = 24 * heads, values = 40 * heads;
     const Input query{{2, 3, depth}}, keys{{7, 3, depth}};
@@ -196,7 +196,7 @@ void add_attention(std::vector<Case>& list) {
                       return {first, dot_attention(x[3], projected, of_values, options).out};
                     },
                     {128, 6}});
-    // Heads too wide for a tile: of two queries, and of more than a step has.
+    // Heads too wide for a tile, with two queries and with more queries than a decoder step has.
     for (const int64_t steps : {2, 11}) {
       const Input wide{{steps, 3, 136 * heads}};
       list.push_back({fmt::format("dot_attention_wide_{}x{}", heads, steps),
@@ -209,7 +209,7 @@ void add_attention(std::vector<Case>& list) {
                       {128, 6}});
     }
   }
-  // Queries, keys and values that are parts of one thing: all of it is written at once, or added to.
+  // Queries, keys and values that are parts of one tensor: its gradient is overwritten as a whole, or accumulated.
   for (const bool again : {false, true}) {
     list.push_back({again ? "dot_attention_of_parts_again" : "dot_attention_of_parts",
                     {"dot_attention", "dot_attention_grad"},

@@ -1,4 +1,4 @@
-// Attention on the card against the reference: heads wider than a tile, every mask, every way a problem can take.
+// CUDA attention against the reference: heads wider than a tile, all masks, and every implementation.
 #include "kernels/card.h"
 
 namespace fovea::testing {
@@ -65,14 +65,14 @@ TEST_F(Cuda, AdditiveScores) {
   }
 }
 
-// One query, in groups of lanes of every size.
+// One query, with groups of lanes of every size.
 const Sizes kOneQuery[] = {{3, 2, 1, 150, 4}, {2, 2, 1, 33, 32},   {2, 1, 1, 100, 64},
                            {2, 1, 1, 5, 128}, {2, 1, 1, 700, 120}, {3, 3, 1, 64, 64},
                            {3, 1, 1, 1, 64},  {5, 2, 1, 65, 64},   {3, 1, 1, 40, 16}};
 
 struct DotForm {
   std::string mask = "none";
-  int64_t extra = 0;  // columns that values have more than keys
+  int64_t extra = 0;  // columns of values beyond those of keys
   float dropout = 0.0f;
   double spread = 1.0;
   bool weights = true, dquery = true, dkeys = true, dvalues = true;
@@ -92,7 +92,7 @@ std::vector<Tensor> attend(Maker& make, const Sizes& z, const DotForm& form) {
                               .scale = 0.3f,
                               .mask = mask_named(form.mask, z, make),
                               .dropout = form.dropout,
-                              .random = make.random_site()};
+                              .random = make.random_stream()};
   make.table().dot_attention(make.queue(), args);
   const Tensor dout = make.elements(said);
   const Tensor dquery = make.elements(asked), dkeys = make.elements(known), dvalues = make.elements(held);
@@ -143,7 +143,7 @@ TEST_F(Cuda, DotAttentionOfOneQuery) {
   }
 }
 
-// Sizes for the tensor cores: tiles that are full, short by one, and begun by one; widths that fill them and do not.
+// Sizes for the tensor cores: tiles that are full, lack one row or have one row; widths that fill them or do not.
 const Sizes kTiledSizes[] = {{3, 2, 1, 1, 64},    {3, 2, 1, 100, 64},  {2, 1, 7, 31, 16},    {2, 2, 16, 16, 32},
                              {2, 2, 16, 100, 64}, {3, 2, 32, 32, 64},  {2, 2, 31, 33, 64},   {2, 1, 33, 32, 128},
                              {2, 2, 32, 100, 8},  {2, 1, 64, 64, 64},  {2, 1, 33, 64, 96},   {2, 1, 100, 7, 32},
@@ -171,22 +171,21 @@ TEST_F(Cuda, DotAttentionInTilesWithDropout) {
   }
 }
 
-// Many heads, so that blocks are as large as they come.
+// With many heads the largest blocks are used.
 TEST_F(Cuda, DotAttentionInLargeTiles) {
   const DotForm form{
       .mask = "causal", .dropout = 0.1f, .weights = false, .dquery = false, .dkeys = false, .dvalues = false};
   for (const Sizes& z : {Sizes{44, 3, 65, 70, 32}, Sizes{44, 3, 65, 40, 64}}) expect_right_in_bf16(z, form);
 }
 
-// So long that a library may do it.
+// Long sequences, for which cuDNN may be used.
 TEST_F(Cuda, DotAttentionOfLongSequences) {
   for (const int64_t width : {64, 128}) {
     expect_right_in_bf16({1, 2, 514, 520, width}, {.weights = false});
   }
 }
 
-// Far from zero weights are nearly all or nothing, and in bf16 no more can be asked of the gradients than that they
-// are right in between.
+// With large scores the weights are nearly one-hot, and in bf16 only the gradients in between can be compared.
 TEST_F(Cuda, DotAttentionOfLargeScores) {
   for (const Sizes& z : {Sizes{2, 2, 32, 32, 64}, Sizes{2, 1, 1, 50, 64}, Sizes{2, 1, 40, 100, 64}}) {
     expect_right_in_bf16(z, {.mask = "causal", .spread = 4.0});
@@ -194,7 +193,7 @@ TEST_F(Cuda, DotAttentionOfLargeScores) {
   }
 }
 
-TEST_F(Cuda, DotAttentionGradientsThatAreAskedFor) {
+TEST_F(Cuda, DotAttentionRequestedGradients) {
   for (const Sizes& z : {Sizes{2, 2, 20, 30, 32}, Sizes{2, 1, 20, 70, 64}}) {
     for (int asked = 0; asked < 8; ++asked) {
       expect_right_in_bf16(z, {.mask = "lengths",

@@ -1,5 +1,5 @@
-// Attention of the CPU against the reference in f64, on every instruction set: sizes that are hard to cut,
-// scores and sums far from zero, masks that hide everything, and the same bits for any number of threads.
+// CPU attention against the reference in f64, on every instruction set: sizes that are hard to split, scores and sums
+// far from zero, masks that hide everything, and the same bits for any number of threads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,12 +43,12 @@ Tensor filled(const Shape& shape, DType dtype, const std::function<double()>& ne
   return from_host(rounded, shape, kCpu);
 }
 
-// The distance allowed for a sum of terms whose sizes add up to about `size`.
+// The error allowed for a sum of terms whose magnitudes add up to about `size`.
 double tolerance(DType dtype, double size) { return size * (dtype == DType::kBF16 ? 2 * 0x1p-8 : 16 * 0x1p-23); }
 void expect_near(const char* what, const Tensor& got, const Tensor& expected, double within) {
   ASSERT_EQ(got.shape(), expected.shape()) << what;
   for (int64_t i = 0; i < got.size(); ++i) {
-    if (at(expected, i) == at(got, i)) continue;  // also where both are infinite
+    if (at(expected, i) == at(got, i)) continue;  // also if both are infinite
     ASSERT_NEAR(at(got, i), at(expected, i), within) << what << " at " << i;
   }
 }
@@ -79,7 +79,7 @@ struct Additive {
     v = filled({sizes.heads * sizes.width}, DType::kF32, normal);
     dscore = filled(sizes.scores(), dtype, normal);
     if (!with_lengths) return;
-    std::vector<int32_t> ends;  // 0, all, and what lies between
+    std::vector<int32_t> ends;  // 0, all, and values in between
     for (int64_t b = 0; b < sizes.batch; ++b) ends.push_back(static_cast<int32_t>(sizes.keys * b / sizes.batch));
     lengths = from_host(ends, {sizes.batch}, kCpu);
   }
@@ -142,7 +142,7 @@ TEST(AdditiveKernel, FarFromZeroIsExact) {
   });
 }
 
-// One cell of each kind among ordinary ones: tanh(100 - 50), tanh(60 - 60.25) and so on.
+// One element of each kind among ordinary ones: tanh(100 - 50), tanh(60 - 60.25) and so on.
 TEST(AdditiveKernel, LargePartsOfSmallSums) {
   on_every_target([] {
     for (const int64_t queries : {1, 2, 6}) {
@@ -166,7 +166,7 @@ TEST(AdditiveKernel, NanReachesOnlyItsOwnScores) {
   for (int64_t i = 0; i < score.size(); ++i) EXPECT_EQ(std::isnan(at(score, i)), i / 4 == 2) << i;
 }
 
-TEST(AdditiveKernel, CellsPastTheLengthAreZeroAndGradientsAreAdded) {
+TEST(AdditiveKernel, ScoresPastTheLengthAreZeroAndGradientsAreAdded) {
   Additive problem({2, 1, 3, 5, 20}, DType::kF32, 1.0, false);
   problem.lengths = from_host(std::vector<int32_t>{0, 3}, {2}, kCpu);
   const Tensor score = problem.score(cpu(), false);
@@ -257,7 +257,7 @@ Mask mask_named(const std::string& name, const Sizes& sizes, Random& random) {
     mask.causal = true;
     mask.offset = sizes.keys > sizes.queries ? sizes.keys - sizes.queries : -1;
   }
-  if (name == "bias" || name == "all") {  // one cell in four is hidden
+  if (name == "bias" || name == "all") {  // one key in four is masked
     const Shape shape{name == "all" ? 1 : sizes.batch, 1, sizes.queries, sizes.keys};
     mask.bias = filled(shape, DType::kF32, [&] { return random.uniform() < 0.25 ? -HUGE_VAL : random.normal(); });
   }
@@ -275,7 +275,7 @@ TEST(DotAttentionKernel, AgreesWithReference) {
           Dot problem(sizes, dtype, 1.0, sizes.width);
           problem.args.mask = mask_named(name, sizes, random);
           problem.args.dropout = name == "all" ? 0.3f : 0.0f;
-          problem.args.random = {.seed = 5, .site = 9, .step = from_host(std::vector<int32_t>{3}, {1}, kCpu)};
+          problem.args.random = {.seed = 5, .op_index = 9, .step = from_host(std::vector<int32_t>{3}, {1}, kCpu)};
           check_dot(problem, 16);
         }
       }
@@ -289,7 +289,7 @@ TEST(DotAttentionKernel, ValuesMayBeOfAnotherWidth) {
   });
 }
 
-// Scores of about +-1e4, where exp of anything but a difference overflows and lse has few digits left.
+// Scores of about +-1e4, for which only the exponential of a difference is finite and lse has few digits left.
 TEST(DotAttentionKernel, LargeScores) {
   on_every_target([] {
     for (const int64_t queries : {1, 6}) {
@@ -303,7 +303,7 @@ TEST(DotAttentionKernel, LargeScores) {
   });
 }
 
-TEST(DotAttentionKernel, RowsOfWeightsSumToOneAndHiddenOnesAreZero) {
+TEST(DotAttentionKernel, RowsOfWeightsSumToOneAndMaskedOnesAreZero) {
   for (const int64_t queries : {1, 40}) {
     const Sizes sizes{3, 2, queries, 50, 32};
     Dot problem(sizes, DType::kF32, 2.0, 32);
@@ -320,19 +320,19 @@ TEST(DotAttentionKernel, RowsOfWeightsSumToOneAndHiddenOnesAreZero) {
       EXPECT_NEAR(sum, length == 0 ? 0 : 1, 1e-5);
       EXPECT_EQ(std::isinf(at(got[1], row)), length == 0);
     }
-    for (int64_t t = 0; t < queries; ++t) {  // nothing to see: nothing comes out
+    for (int64_t t = 0; t < queries; ++t) {  // a row without visible keys has output 0
       for (int64_t i = 0; i < 64; ++i) EXPECT_EQ(at(got[0], t * 3 * 64 + i), 0.0);
     }
   }
 }
 
-// out = sum over s of weights * keep / (1 - rate) * values, with keep as base/random.h draws it.
-TEST(DotAttentionKernel, DropoutIsWhatTheCounterSays) {
+// out = sum over s of weights * keep / (1 - rate) * values, with the random numbers of base/random.h.
+TEST(DotAttentionKernel, DropoutMatchesTheCounter) {
   for (const int64_t queries : {3, 37}) {
     const Sizes sizes{2, 2, queries, 29, 16};
     Dot problem(sizes, DType::kF32, 1.0, 16);
     problem.args.dropout = 0.4f;
-    problem.args.random = {.seed = 77, .site = 4, .step = from_host(std::vector<int32_t>{6}, {1}, kCpu)};
+    problem.args.random = {.seed = 77, .op_index = 4, .step = from_host(std::vector<int32_t>{6}, {1}, kCpu)};
     const auto got = problem.run(cpu(), false);
     const uint64_t draws = uint64_t{6} << 32 | 4;
     for (int64_t row = 0; row < 4 * queries; ++row) {
@@ -359,7 +359,7 @@ TEST(AttentionKernels, SameBitsForAnyNumberOfThreads) {
       const Additive additive(sizes, dtype, 6.0, sizes.batch > 1);
       Dot dot(sizes, dtype, 1.0, sizes.width);
       dot.args.dropout = 0.1f;
-      dot.args.random = {.seed = 1, .site = 2, .step = from_host(std::vector<int32_t>{0}, {1}, kCpu)};
+      dot.args.random = {.seed = 1, .op_index = 2, .step = from_host(std::vector<int32_t>{0}, {1}, kCpu)};
       std::vector<Tensor> first;
       for (const int threads : {1, 2, 3, 5}) {
         set_thread_count(threads);

@@ -1,4 +1,4 @@
-// One problem computed twice on the card, which has to give the same bits, and on the reference in f64.
+// A problem computed twice on the device, which must give the same bits, and on the reference in f64.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@ namespace fovea::testing {
 
 constexpr double kF32 = 0x1p-23, kBf16 = 0x1p-8;
 
-// Makes the tensors of one problem, twice the same: on the card in its own dtypes, and on the reference in f64 with
-// values rounded to those.
+// Creates the tensors of one problem twice: on the device in their own dtypes, and on the reference in f64 with values
+// rounded to these.
 class Maker {
  public:
   Maker(Device device, DType elements) : device_(device), elements_(elements) {}
@@ -30,13 +30,13 @@ class Maker {
   }
   Tensor elements(const Shape& shape, double scale = 1.0) { return typed(shape, elements_, scale); }
   Tensor parameter(const Shape& shape, double scale = 1.0) { return typed(shape, DType::kF32, scale); }
-  // To be written: whatever is left unwritten is seen.
+  // An output tensor, filled so that elements that are not written are detected.
   Tensor output(const Shape& shape, DType dtype) const {
     return given(std::vector<double>(static_cast<size_t>(shape.count()), -777.0), shape, dtype);
   }
   Tensor output(const Shape& shape) const { return output(shape, elements_); }
   Tensor ints(const std::vector<int32_t>& x) const { return from_host(x, {static_cast<int64_t>(x.size())}, device_); }
-  RandomSite random_site() const { return {.seed = 5, .site = 9, .step = ints({3})}; }
+  RandomStream random_stream() const { return {.seed = 5, .op_index = 9, .step = ints({3})}; }
 
   bool on_card() const { return !(device_ == Device::reference()); }
   Device device() const { return device_; }
@@ -52,7 +52,8 @@ class Maker {
 
 using Problem = std::function<std::vector<Tensor>(Maker&)>;
 
-// Every element within `tolerance` of the reference, relative to the largest of its tensor; the same bits again.
+// Expects each element within `tolerance` of the reference, relative to the largest of its tensor, and the same bits in
+// a second run.
 inline void expect_right(const std::string& name, DType elements, double tolerance, const Problem& problem,
                          Device device = Device::cuda()) {
   SCOPED_TRACE(fmt::format("{} in {}", name, elements));

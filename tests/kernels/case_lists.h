@@ -1,4 +1,4 @@
-// The lists that cases() is made of, where they have files of their own, and what all of them are written with.
+// The parts of the list of cases() that have their own files, and the helpers that all of them use.
 #pragma once
 
 #include "kernels/cases.h"

@@ -49,7 +49,7 @@ void add_products(std::vector<Case>& list) {
                       product});
     }
   }
-  // One weight used at every step of a loop: one product for its gradient, whatever the loop.
+  // One weight used at every step of a loop: its gradient is one GEMM, whatever the loop.
   list.push_back({"linear_in_a_loop",
                   {"matmul", "concat", "unary"},
                   {{{4, 3, 5}}, parameter({5, 5}), parameter({5}), parameter({5, 5})},
@@ -59,7 +59,7 @@ void add_products(std::vector<Case>& list) {
                     return {h};
                   },
                   {64, 6}});
-  // A weight that is itself computed, whole and in parts.
+  // A weight that is itself computed, as a whole and in parts.
   list.push_back({"linear_with_a_computed_weight",
                   {"matmul", "unary_grad"},
                   {{{3, 4}}, parameter({6, 4}), parameter({4})},
@@ -115,7 +115,7 @@ void add_elementwise(std::vector<Case>& list) {
   for (const auto& [op, name] : ops) {
     for (const Spread& s : spreads) {
       if (s.a.count() > 1000 && op != BinaryOp::kMultiply) continue;
-      // A sum's gradient goes as it is to what was added, if that is as large.
+      // The gradient of a sum is moved to an operand of the same size.
       const bool kernel_back = op != BinaryOp::kAdd || s.a.count() != s.b.count();
       list.push_back(
           {fmt::format("{}_{}", name, s.name),
@@ -203,7 +203,7 @@ void add_norms(std::vector<Case>& list) {
                     {{{4, 3, depth}}, parameter({depth}), parameter({depth})},
                     [](auto& x, auto&) -> std::vector<Var> { return {layer_norm(x[0], x[1], x[2], 1e-3f)}; },
                     {256, 6}});
-    // The sum, its norm, or both are used; of rows that lie in packs of eight, too.
+    // The sum, its norm, or both are used; also with rows that are multiples of eight.
     for (const int64_t wide : {depth, 8 * depth}) {
       for (const int used : {1, 2, 3}) {
         const float rate = used == 2 ? 0.0f : 0.3f;
@@ -250,14 +250,15 @@ void add_recurrence(std::vector<Case>& list) {
                       {gates, gates, state, state},
                       [kind = kind](auto& x, auto&) -> std::vector<Var> {
                         const State next = cell(kind, x[0], x[1], {x[2], x[3]});
-                        // A second step, so that both parts of the state also come back as gradients.
+                        // A second step, so that both parts of the state receive gradients.
                         const State last = cell(kind, x[1], x[0], next);
-                        if (kind == Cell::kLstm) return {last.state, last.memory};
+                        if (kind == Cell::kLstm) return {last.state, last.cell_state};
                         return {last.state, x[3] * x[3]};
                       },
                       {64, 8}});
       for (const bool reverse : {false, true}) {
-        for (const bool full : {false, true}) {  // with initial states, lengths and a bias, or without
+        for (const bool full :
+             {false, true}) {  // with all optional tensors (initial states, lengths, bias), or without
           list.push_back({fmt::format("recurrent_{}{}{}", size, reverse ? "_reverse" : "", full ? "_full" : ""),
                           {"recurrent", "recurrent_grad"},
                           {{{steps, batch, g * hidden}, -2, 2},
@@ -278,7 +279,7 @@ void add_recurrence(std::vector<Case>& list) {
                             }
                             const Unrolled y = recurrent(x[0], layer);
                             std::vector<Var> outputs = {y.states, y.final.state * y.final.state};
-                            if (kind == Cell::kLstm) outputs.push_back(y.final.memory);
+                            if (kind == Cell::kLstm) outputs.push_back(y.final.cell_state);
                             return outputs;
                           },
                           {128, 12}});
@@ -376,7 +377,7 @@ std::vector<std::vector<double>> input_values(const Case& c, DType dtype) {
 std::vector<double> output_weights(size_t output, int64_t count) {
   Random random(20170612, output);
   std::vector<double> w(static_cast<size_t>(count));
-  // Rounded to bf16, so that every dtype is given the same weighting.
+  // Rounded to bf16, so that every dtype gets the same weighting.
   for (double& element : w)
     element = static_cast<double>(static_cast<float>(bf16(static_cast<float>(random.uniform(-1, 1)))));
   return w;
@@ -399,13 +400,13 @@ Outcome run_case(const Case& c, const Setting& setting, const std::vector<std::v
   Outcome outcome;
   std::vector<Tape::Seed> seeds;
   {
-    const Recording recording(tape);
+    const TapeScope tape_scope(tape);
     const std::vector<Var> outputs = c.body(vars, setting);
     for (const Var& y : outputs) {
       outcome.outputs.push_back(to_doubles(y.value()));
       if (!y.needs_grad()) continue;
       std::vector<double> weights = output_weights(outcome.outputs.size(), y.size());
-      // A masked cell of a log-softmax is -inf: it has no gradient to give.
+      // A masked element of a log-softmax is -inf and has no gradient.
       for (size_t i = 0; i < weights.size(); ++i) {
         if (std::isinf(outcome.outputs.back()[i])) weights[i] = 0.0;
       }

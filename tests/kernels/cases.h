@@ -1,6 +1,5 @@
-// One list of cases serves every check of kernels: float64 gradients on the reference, and parity of
-// each backend with it in every dtype. A case is a function of a few inputs, written with ops, and says
-// which kernels it is there for.
+// One list of cases serves all checks of kernels: f64 gradients on the reference, and parity of each backend with it in
+// every dtype. A case is a function of a few inputs, written with ops, and names the kernels that it covers.
 #pragma once
 
 #include <functional>
@@ -20,12 +19,12 @@ struct Setting {
 struct Input {
   Shape shape;
   double low = -1.0, high = 1.0;
-  bool parameter = false;  // kept in the accumulator's dtype
+  bool parameter = false;  // has the dtype of the accumulator
   bool differentiable = true;
 };
 
-// How far a backend may be from the reference, in multiples of its dtype's epsilon, relative to the
-// largest magnitude of the tensor compared.
+// The error allowed for a backend, in multiples of the epsilon of its dtype, relative to the largest magnitude of the
+// compared tensor.
 struct Tolerance {
   double f32 = 16, bf16 = 3;
 };
@@ -40,23 +39,23 @@ struct Case {
 
 const std::vector<Case>& cases();
 
-// Whether this build has kernels for a device, and this machine the device.
+// Returns whether this build has kernels for a device, and this machine the device.
 bool available(Device device);
 
-// The inputs of a case in f64, the same on every call; rounded to `dtype` where it is coarser.
+// The inputs of a case in f64, the same in every call; rounded to `dtype` if it is coarser.
 std::vector<std::vector<double>> input_values(const Case& c, DType dtype);
 
-// What a case gives: its outputs, and the gradients of its inputs for a fixed random weighting of the
-// outputs (never their sum: the gradient of a softmax's sum is zero, and would pass anything).
+// The outputs of a case, and the gradients of its inputs for a fixed random weighting of the outputs (never their sum:
+// the gradient of the sum of a softmax is zero and would hide every error).
 struct Outcome {
-  std::vector<std::vector<double>> outputs, gradients;  // an input without one has an empty gradient
+  std::vector<std::vector<double>> outputs, gradients;  // the gradient of an input without one is empty
 };
 Outcome run_case(const Case& c, const Setting& setting, const std::vector<std::vector<double>>& inputs,
                  bool backward = true);
-// The weighting of output number `output`.
+// Returns the weighting of output number `output`.
 std::vector<double> output_weights(size_t output, int64_t count);
 
-// Any tensor as doubles, and doubles as a tensor.
+// Conversions between tensors and doubles.
 std::vector<double> to_doubles(const Tensor& x);
 Tensor from_doubles(const std::vector<double>& x, const Shape& shape, DType dtype, Device device);
 

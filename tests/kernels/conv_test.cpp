@@ -1,5 +1,5 @@
-// Convolutions of batches that are cut into unequal pieces, against the reference, and with the same bits
-// for every number of threads.
+// Convolutions of batches that are split into unequal pieces, against the reference, with the same bits for every
+// number of threads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ Tensor random_tensor(const Shape& shape, Random& random) {
   return x;
 }
 
-// What a convolution and its gradient read, and what they write or add to.
+// The inputs of a convolution and its gradient, and the tensors that they write or accumulate.
 struct Problem {
   Window window;
   Tensor x, weight, bias, dy;

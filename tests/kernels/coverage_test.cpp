@@ -1,5 +1,5 @@
-// The checks walk the table: a kernel that no case runs, in any backend, fails here. What a case says it
-// covers is not believed but counted.
+// These checks iterate over the table: a kernel that no case runs, in any backend, fails here. The kernels that a case
+// claims to cover are counted, not trusted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace fovea::testing {
 namespace {
 
-// They have no gradient: train/optimiser_test.cpp and ops/choose_test.cpp check them.
-const std::set<std::string> kWithoutGradient = {"squared_norm", "sgd", "adam", "choose", "top_k"};
+// Kernels without a gradient; train/optimiser_test.cpp and ops/choose_test.cpp check them.
+const std::set<std::string> kWithoutGradient = {"squared_norm", "sgd", "adam", "sample", "top_k"};
 
 std::set<std::string> table_entries() {
   std::set<std::string> names;
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, CoverageTest, ::testing::ValuesIn(backends())
 
 template <class Args> void do_nothing(Stream&, const Args&) {}
 
-// The check itself can fail: with any one gradient kernel left out, some case that claims it notices.
+// This check can fail: if any gradient kernel is left out, some case that claims it fails.
 TEST(Coverage, AMissingGradientIsNoticed) {
   const Setting setting{Device::reference(), DType::kF64};
   const auto noticed = [&](const std::string& name, const KernelTable& broken) {

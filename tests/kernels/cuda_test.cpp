@@ -1,5 +1,5 @@
-// The card's memory, reductions, rows, recurrence, images and optimisers against the reference in f64 on sizes that are
-// hard to cut; and the same bits on every run. parity_test.cpp has the small cases.
+// CUDA memory, reductions, rows, recurrent layers, images and optimisers against the reference in f64, with sizes that
+// are hard to split and the same bits in every run. parity_test.cpp has the small cases.
 #include "kernels/card.h"
 
 namespace fovea::testing {
@@ -20,7 +20,7 @@ TEST_F(Cuda, CopiesOfEverySizeArrive) {
     copy(first, second);
     EXPECT_EQ(to_host<int32_t>(second), x);
   }
-  // What was handed over may be changed at once.
+  // The source of a copy may be changed immediately.
   std::vector<int32_t> x(1000);
   std::vector<Tensor> kept;
   for (int32_t round = 0; round < 50; ++round) {
@@ -65,7 +65,7 @@ TEST_F(Cuda, LongReductions) {
   }
 }
 
-TEST_F(Cuda, SpreadGradients) {
+TEST_F(Cuda, BroadcastGradients) {
   struct Extent {
     int64_t outer, middle, inner;
   };
@@ -92,7 +92,7 @@ TEST_F(Cuda, SpreadGradients) {
   }
 }
 
-TEST_F(Cuda, ManyPieces) {
+TEST_F(Cuda, ConcatOfManyPieces) {
   for (const int64_t outer : {1, 6}) {
     expect_right(fmt::format("pieces of {}", outer), 1, 1, [&](Maker& make) -> std::vector<Tensor> {
       std::vector<Piece> pieces, parts;
@@ -114,7 +114,7 @@ TEST_F(Cuda, ManyPieces) {
   }
 }
 
-TEST_F(Cuda, RowsOfSeveralTables) {
+TEST_F(Cuda, EmbeddingOfSeveralTables) {
   for (const int64_t width : {7, 40}) {
     expect_right(fmt::format("rows of {}", width), 2, 1, [&](Maker& make) -> std::vector<Tensor> {
       const Tensor tables = make.elements({3 * 5, width}), y = make.output({3, 6, width});
@@ -138,11 +138,11 @@ TEST_F(Cuda, RepeatedIds) {
   }
 }
 
-TEST_F(Cuda, DropoutIsWhatTheCounterSays) {
+TEST_F(Cuda, DropoutMatchesTheCounter) {
   for (const int64_t period : {3001, 1000, 7}) {
     expect_right(fmt::format("period {}", period), 4, 1, [&](Maker& make) -> std::vector<Tensor> {
       const Tensor x = make.elements({3001}), y = make.output({3001}), z = make.elements({3001});
-      DropoutArgs args{.x = x, .y = y, .rate = 0.3f, .random = make.random_site(), .period = period};
+      DropoutArgs args{.x = x, .y = y, .rate = 0.3f, .random = make.random_stream(), .period = period};
       make.table().dropout(make.queue(), args);
       args.y = z;
       args.accumulate = true;
@@ -217,7 +217,7 @@ TEST_F(Cuda, LongDistributions) {
   }
 }
 
-TEST_F(Cuda, ChoosesWhatTheReferenceChooses) {
+TEST_F(Cuda, SamplesLikeTheReference) {
   for (const int64_t width : {5, 2500}) {
     expect_right(fmt::format("choices among {}", width), 0, 0, [&](Maker& make) -> std::vector<Tensor> {
       std::vector<double> x(static_cast<size_t>(6 * width));
@@ -227,8 +227,8 @@ TEST_F(Cuda, ChoosesWhatTheReferenceChooses) {
           make.given(x, {6, width}, make.elements({1}).dtype() == DType::kBF16 ? DType::kBF16 : DType::kF32);
       const Tensor lot = make.output({6, width}), top = make.output({6, width}), values = make.output({6, 8});
       const Tensor index = from_host(std::vector<int32_t>(48), {6, 8}, make.device());
-      make.table().choose(make.queue(), {.weights = weights, .chosen = lot, .random = make.random_site()});
-      make.table().choose(make.queue(), {.weights = weights, .chosen = top});
+      make.table().sample(make.queue(), {.weights = weights, .one_hot = lot, .random = make.random_stream()});
+      make.table().sample(make.queue(), {.weights = weights, .one_hot = top});
       make.table().top_k(make.queue(), {.x = weights, .values = values, .index = index, .k = 8});
       return {lot, top, values, index};
     });
@@ -257,10 +257,10 @@ TEST_F(Cuda, RecurrentLayers) {
                               .weight = make.parameter({G * H, H}, 1 / std::sqrt(static_cast<double>(H))),
                               .bias = whole ? make.parameter({G * H}, 0.3) : Tensor(),
                               .initial_state = whole ? make.elements({B, H}, 0.5) : Tensor(),
-                              .initial_memory = whole && lstm ? make.elements({B, H}, 0.5) : Tensor(),
+                              .initial_cell_state = whole && lstm ? make.elements({B, H}, 0.5) : Tensor(),
                               .lengths = whole ? make.ints(ends) : Tensor(),
                               .states = make.output({T + 1, B, H}),
-                              .memories = lstm ? make.output({T + 1, B, H}) : Tensor(),
+                              .cell_states = lstm ? make.output({T + 1, B, H}) : Tensor(),
                               .saved = S > 0 ? make.output({T, B, S * H}) : Tensor(),
                               .reverse = reverse,
                               .precision = precision};
@@ -270,18 +270,18 @@ TEST_F(Cuda, RecurrentLayers) {
                                   .weight = x.weight,
                                   .lengths = x.lengths,
                                   .states = x.states,
-                                  .memories = x.memories,
+                                  .cell_states = x.cell_states,
                                   .saved = x.saved,
                                   .dstates = make.elements({T, B, H}),
-                                  .dfinal_memory = whole && lstm ? make.elements({B, H}) : Tensor(),
+                                  .dfinal_cell_state = whole && lstm ? make.elements({B, H}) : Tensor(),
                                   .dx_gates = whole && cell != Cell::kGru ? dh_gates : make.elements({T, B, G * H}),
                                   .dh_gates = dh_gates,
                                   .dinitial_state = whole ? make.elements({B, H}) : Tensor(),
-                                  .dinitial_memory = whole && lstm ? make.elements({B, H}) : Tensor(),
+                                  .dinitial_cell_state = whole && lstm ? make.elements({B, H}) : Tensor(),
                                   .reverse = reverse,
                                   .precision = precision};
         make.table().recurrent_grad(make.queue(), d);
-        return {x.states, x.memories, d.dx_gates, d.dh_gates, d.dinitial_state, d.dinitial_memory};
+        return {x.states, x.cell_states, d.dx_gates, d.dh_gates, d.dinitial_state, d.dinitial_cell_state};
       };
       const std::string name = fmt::format("T{} B{} H{} form {}", T, B, H, form);
       expect_right(name, DType::kF32, precision == Precision::kF32 ? 128 * kF32 : 3 * kBf16, problem);

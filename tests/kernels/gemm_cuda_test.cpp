@@ -1,4 +1,4 @@
-// Products on the card against the reference: every shape, mixture of dtypes, batch and stride.
+// CUDA GEMMs against the reference: all shapes, mixtures of dtypes, batches and strides.
 #include "kernels/card.h"
 #include "kernels/products.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 void check_product(const ProductCase& p) {
   const bool narrow = p.a == DType::kBF16 || p.b == DType::kBF16 || p.precision != Precision::kF32;
-  // Where rounding is allowed, a bias is rounded like what it is added to: two roundings, each of half a unit.
+  // If rounding is allowed, the bias is rounded as well: two roundings of half a unit each.
   const bool rounds_bias = p.bias && p.c == DType::kBF16 && p.precision != Precision::kF32;
   const double epsilon =
       p.c == DType::kBF16 || narrow ? (rounds_bias ? 2 : 1) * kBf16 : kF32 * (16 + static_cast<double>(p.k) / 64);
@@ -52,7 +52,7 @@ TEST_F(Cuda, ProductsOfBatchesAndStrides) {
       check_product(each);
     }
   }
-  // Rounded, as the layers of a model are.
+  // With rounding, as the layers of a model use it.
   for (ProductCase each : product_batches(Precision::kBF16)) {
     each.n = 40;
     each.weight = true;

@@ -1,5 +1,4 @@
-// Products of the CPU backend against plain loops in double: every kernel this machine has, and the
-// emulated tiles everywhere.
+// CPU GEMMs against plain loops in double: every kernel that this machine has, and the emulated tiles everywhere.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +20,7 @@ using testing::product_batches;
 using testing::product_mixtures;
 using testing::ProductCase;
 
-// Puts the kernel and the number of threads back as they were.
+// Restores the kernel and the number of threads.
 class Settings {
  public:
   ~Settings() {
@@ -53,7 +52,7 @@ void set_value(const Tensor& x, int64_t i, double value) {
   }
 }
 
-constexpr double kGap = 1e30;  // what lies between rows: seen in a result when it was read, and missed when overwritten
+constexpr double kGap = 1e30;  // fills the gaps between rows: a read changes a result, and a write is detected
 
 Matrix random_matrix(const ProductCase& x, int64_t rows, int64_t columns, DType dtype, Random& random) {
   Matrix made = x.layout(rows, columns);
@@ -68,7 +67,7 @@ Matrix random_matrix(const ProductCase& x, int64_t rows, int64_t columns, DType 
 
 struct Product {
   MatmulArgs args;
-  Tensor before;  // c as it was
+  Tensor before;  // c before the call
 };
 
 Product make_product(const ProductCase& x, uint64_t seed) {
@@ -93,7 +92,7 @@ double factor_at(const Matrix& x, int64_t g, int64_t i, int64_t j, bool rounded)
 
 void run(const MatmulArgs& args) { kernels(Device::cpu()).matmul(stream(Device::cpu()), args); }
 
-// Every element of c within its share of rounding errors, and nothing around them touched.
+// Expects each element of c within its rounding error, and the elements around them unchanged.
 void expect_right(const Product& product, const std::string& what) {
   const MatmulArgs& x = product.args;
   const bool rounded = x.precision == Precision::kBF16 && cpu::bf16_kernel() != Bf16Kernel::kNone;
@@ -131,10 +130,10 @@ void check_case(const ProductCase& x) {
   expect_right(product, text_of(x));
 }
 
-// Products so small that they are not rounded unless b is packed already.
+// GEMMs so small that they are rounded only if b is packed already.
 bool stays_in_f32(int64_t m, int64_t k) { return m < 4 || k < 4; }
 
-// Calls body for oneDNN's f32, and for each kernel in bf16.
+// Calls body for oneDNN in f32, and for each kernel in bf16.
 template <class Body> void for_each_way(Body&& body) {
   const Settings settings;
   body(Precision::kF32);
@@ -194,7 +193,7 @@ TEST(Gemm, one_right_factor_for_the_batch) {
   });
 }
 
-TEST(Gemm, nothing_to_sum_and_nothing_to_do) {
+TEST(Gemm, empty_sums_and_empty_outputs) {
   for_each_way([](Precision precision) {
     for (const DType c : {DType::kF32, DType::kBF16}) {
       for (const bool bias : {false, true}) {
@@ -216,7 +215,7 @@ TEST(Gemm, nothing_to_sum_and_nothing_to_do) {
   });
 }
 
-TEST(Gemm, long_sums_are_cut) {
+TEST(Gemm, long_sums_are_split) {
   for_each_way([](Precision precision) {
     for (const DType c : {DType::kF32, DType::kBF16}) {
       for (const bool ta : {false, true}) {
@@ -234,7 +233,7 @@ TEST(Gemm, long_sums_are_cut) {
   });
 }
 
-// bf16 tensors on a machine without a kernel for them.
+// bf16 tensors on a machine without a bf16 kernel.
 TEST(Gemm, bf16_tensors_without_a_kernel) {
   const Settings settings;
   cpu::set_bf16_kernel(Bf16Kernel::kNone);
@@ -278,8 +277,8 @@ TEST(Gemm, packed_weights_follow_their_contents) {
   });
 }
 
-// Slices of one weight, and its transpose, do not get each other's copies.
-TEST(Gemm, packed_weights_are_told_apart) {
+// Slices of one weight, and its transpose, have separate copies.
+TEST(Gemm, packed_weights_have_separate_copies) {
   for_each_way([](Precision precision) {
     Product product = make_product({.m = 4, .n = 32, .k = 32, .weight = true, .precision = precision}, 5);
     for (const bool transposed : {false, true}) {
@@ -326,7 +325,7 @@ TEST(Gemm, same_bits_for_every_number_of_threads) {
   }
 }
 
-// A row of a bf16 product has the same bits with any other rows beside it, so that batching changes nothing.
+// A row of a bf16 GEMM has the same bits for any other rows, so that batching changes nothing.
 TEST(Gemm, bf16_rows_do_not_depend_on_their_neighbours) {
   const Settings settings;
   for (const Bf16Kernel kernel : bf16_kernels()) {
@@ -371,7 +370,7 @@ TEST(Gemm, one_weight_on_several_threads) {
   });
 }
 
-// What a recurrence uses: panels on the caller's own threads, from rows as they are or packed before.
+// The use in recurrent layers: panels on the caller's own threads, from stored or packed rows.
 TEST(Gemm, panels_and_packed_rows_give_the_same_bits) {
   const Settings settings;
   for (const Bf16Kernel kernel : bf16_kernels()) {
@@ -401,7 +400,7 @@ TEST(Gemm, panels_and_packed_rows_give_the_same_bits) {
   }
 }
 
-TEST(Gemm, a_kernel_the_machine_lacks_is_refused) {
+TEST(Gemm, an_unavailable_kernel_is_an_error) {
   if (cpu::available(Bf16Kernel::kAmx)) GTEST_SKIP() << "this machine has AMX";
   EXPECT_THROW(cpu::set_bf16_kernel(Bf16Kernel::kAmx), Error);
 }

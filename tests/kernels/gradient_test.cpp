@@ -1,5 +1,4 @@
-// Every gradient, in float64 on the reference, against central differences of a randomly weighted sum of
-// the outputs.
+// Each gradient, in f64 on the reference, against central differences of a randomly weighted sum of the outputs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,8 +9,8 @@ namespace fovea::testing {
 namespace {
 
 constexpr double kStep = 1e-5;
-constexpr double kTolerance = 2e-7;   // of the larger of 1 and the gradient itself
-constexpr size_t kMostElements = 60;  // per input: larger ones are sampled evenly
+constexpr double kTolerance = 2e-7;  // relative to the larger of 1 and the gradient
+constexpr size_t kMaxElements = 60;  // per input; larger inputs are sampled evenly
 
 const Setting kReference{Device::reference(), DType::kF64};
 
@@ -34,10 +33,10 @@ TEST_P(GradientTest, EqualsCentralDifferences) {
   const Outcome outcome = run_case(c, kReference, inputs);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!c.inputs[i].differentiable) continue;
-    const size_t stride = std::max<size_t>(1, inputs[i].size() / kMostElements);
+    const size_t stride = std::max<size_t>(1, inputs[i].size() / kMaxElements);
     for (size_t j = 0; j < inputs[i].size(); j += stride) {
       const double kept = inputs[i][j];
-      // Huge inputs need a step that survives the subtraction.
+      // Large inputs need a step that is not lost in the subtraction.
       const double step = kStep * std::max(1.0, std::abs(kept) * 1e-2);
       inputs[i][j] = kept + step;
       const double above = weighted_sum(c, inputs);

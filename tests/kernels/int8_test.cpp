@@ -1,6 +1,6 @@
-// Products with weights of 8 bits against sums in double. Rounding to 127 steps puts a value v off by at
-// most half a scale, largest / 254 of its row; so a product of x and w by at most
-// |x| scale_w / 2 + (|w| + scale_w / 2) scale_x / 2, and a sum by the sum of these.
+// GEMMs with 8-bit weights against sums in double. Quantisation to 127 steps changes a value v by at most half a scale,
+// largest / 254 of its row; so it changes a product of x and w by at most |x| scale_w / 2 + (|w| + scale_w / 2) scale_x
+// / 2, and a sum by the sum of these.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,7 +58,7 @@ double scale_of(const float* row, int64_t k) {
   return largest / 127;
 }
 
-// Every element within what rounding may cost. Returns the mean of error / bound.
+// Expects each element within the quantisation error. Returns the mean of error / bound.
 double expect_near(const Problem& p, const std::string& what) {
   constexpr double kEpsilon = 0x1p-23;
   std::vector<double> weight_scales;
@@ -77,7 +77,7 @@ double expect_near(const Problem& p, const std::string& what) {
         size += std::abs(a * b);
         bound += std::abs(a) * w_scale / 2 + (std::abs(b) + w_scale / 2) * x_scale / 2;
       }
-      bound = bound * (1 + 1e-4) + 8 * kEpsilon * size;  // the scales and the result are f32 themselves
+      bound = bound * (1 + 1e-4) + 8 * kEpsilon * size;  // the scales and the result are rounded to f32
       const double error = std::abs(p.y.data<float>()[i * p.n + j] - sum);
       EXPECT_LE(error, bound) << what << " at " << i << "," << j;
       if (!(error <= bound)) return 1;
@@ -128,7 +128,7 @@ TEST_F(Int8Test, ManyColumnsAndManyRows) {
   }
 }
 
-// What the products really are: rounded x times rounded w, summed without error.
+// The products are exactly quantised x times quantised w, summed without error.
 TEST_F(Int8Test, WholeNumbersAreExact) {
   const Problem p(7, 70, 301, false);
   Random random(5);
@@ -146,7 +146,7 @@ TEST_F(Int8Test, WholeNumbersAreExact) {
   }
 }
 
-// All products at their largest, of one sign: the longest sum that int32 holds.
+// All products have the largest magnitude and one sign: the longest sum that int32 can represent.
 TEST_F(Int8Test, LongestSum) {
   const Problem p(1, 16, 1 << 17, false);
   for (const Tensor& t : {p.x, p.weight}) std::fill_n(t.data<float>(), t.size(), 127.0f);
@@ -177,7 +177,7 @@ TEST_F(Int8Test, ZerosAndExtremes) {
   for (int64_t j = 0; j < p.n; ++j) EXPECT_EQ(p.y.data<float>()[j], p.bias.data<float>()[j]) << "a row of zeros";
 }
 
-// Below 2^-100 a row counts as zero, rather than being divided by what has no inverse.
+// A row below 2^-100 counts as zero, because its scale has no finite inverse.
 TEST_F(Int8Test, DenormalRows) {
   const Problem p(2, 20, 33, false);
   for (int64_t i = 0; i < p.k; ++i) p.x_row(0)[i] = 1e-44f;
@@ -218,7 +218,7 @@ TEST_F(Int8Test, NothingAroundTheResultIsTouched) {
   }
 }
 
-// A row has the same bits on any number of threads, and with any other rows beside it.
+// A row has the same bits for any number of threads and any other rows.
 TEST_F(Int8Test, SameBitsForEveryNumberOfThreadsAndRows) {
   const Threads threads;
   const Problem p(64, 1000, 513);
@@ -255,8 +255,8 @@ TEST_F(Int8Test, WeightsFollowTheirContents) {
   EXPECT_NE(to_host<float>(p.y), before);
 }
 
-// Slices of one weight do not get each other's copies.
-TEST_F(Int8Test, SlicesOfAWeightAreToldApart) {
+// Slices of one weight have separate copies.
+TEST_F(Int8Test, SlicesOfAWeightHaveSeparateCopies) {
   Problem p(3, 64, 32);
   const Tensor whole = p.weight;
   p.n = 32;
@@ -277,7 +277,7 @@ std::vector<float> result_of(MatmulArgs args, Precision precision) {
   return to_host<float>(y);
 }
 
-TEST(Int8Fallback, IsWhatBf16Does) {
+TEST(Int8Fallback, EqualsBf16) {
   const Problem p(40, 40, 40);
   const auto expect_bf16 = [](const MatmulArgs& args, const char* what) {
     EXPECT_FALSE(cpu::in_int8(args)) << what;
@@ -309,7 +309,7 @@ TEST(Int8Fallback, IsWhatBf16Does) {
   expect_bf16(Problem(5, 40, 3).args(), "a short sum");
 }
 
-// The reference knows nothing of precision.
+// The reference ignores the precision.
 TEST(Int8Fallback, ReferenceIsExact) {
   const Problem p(5, 40, 40);
   const auto result = [&](Precision precision) {

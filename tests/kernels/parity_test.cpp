@@ -1,5 +1,5 @@
-// Every backend against the reference in float64, outputs and gradients, in every dtype it computes in.
-// The tolerance is a multiple of the dtype's epsilon, relative to the largest magnitude compared.
+// Each backend against the reference in f64, outputs and gradients, in every dtype it computes in. The tolerance is a
+// multiple of the epsilon of the dtype, relative to the largest magnitude compared.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,7 +32,8 @@ const Mode kModes[] = {
 void expect_near(const std::vector<double>& got, const std::vector<double>& expected, double tolerance,
                  const std::string& what) {
   ASSERT_EQ(got.size(), expected.size()) << what;
-  // Inputs and weightings are of order 1: a result that cancels to nothing is measured against that, not itself.
+  // Inputs and weightings are of order 1: the error of a result that cancels to nothing is relative to 1, not to
+  // itself.
   double magnitude = 0x1p-4;
   for (const double x : expected) magnitude = std::max(magnitude, std::isinf(x) ? 0.0 : std::abs(x));
   for (size_t i = 0; i < got.size(); ++i) {

@@ -1,5 +1,5 @@
-// FOVEA_ISA caps what our kernels and oneDNN use. It is read once, when a program starts, so each case is a process of
-// its own: a death test starts this program anew.
+// FOVEA_ISA caps the instruction sets of our kernels and of oneDNN. It is read once, at program start, so each case
+// runs in its own process: a death test starts this program again.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/processor_test.cpp"
 #include "kernels/cpu/common/simd.h"
@@ -31,8 +31,8 @@ HWY_EXPORT(compiled_for);
 
 namespace {
 
-// Whether an instruction set of Highway's or oneDNN's belongs to ours or to one below. Better ones of Highway have
-// lower numbers; oneDNN's include the bits of those below.
+// Returns whether an instruction set of Highway or oneDNN is included in ours. Better ones of Highway have lower
+// numbers; those of oneDNN include the bits of the lower ones.
 bool is_within(int64_t target, InstructionSet cap) {
   if (cap == InstructionSet::kBaseline) return target > HWY_SSSE3;
   return cap == InstructionSet::kAvx2 ? target >= HWY_AVX2 : true;

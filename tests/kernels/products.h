@@ -1,4 +1,4 @@
-// Products that every backend is tried on.
+// GEMM cases for all backends.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,19 +10,20 @@
 
 namespace fovea::testing {
 
-// One product: what to compute and how the matrices lie in memory.
+// One GEMM: its arguments and the layout of its matrices.
 struct ProductCase {
   int64_t m = 1, n = 1, k = 1, batch = 1;
   bool ta = false, tb = false;
   DType a = DType::kF32, b = DType::kF32, c = DType::kF32;
-  bool interleaved = false;  // [rows, batch, columns] rather than [batch, rows, columns]
+  bool interleaved = false;  // [rows, batch, columns] instead of [batch, rows, columns]
   int64_t gap = 0;           // elements after each row
-  bool bias = false, biases = false, accumulate = false, weight = false;  // biases: one for each of the batch
+  bool bias = false, biases = false, accumulate = false,
+       weight = false;  // `biases` means one for each matrix of the batch
   float alpha = 1.0f;
   Precision precision = Precision::kF32;
 
   int64_t bias_size() const { return biases ? batch * n : n; }
-  // A matrix without its elements, and how many elements it takes.
+  // A matrix without its elements, and the number of elements that it needs.
   Matrix layout(int64_t rows, int64_t columns) const {
     Matrix x{.row_stride = columns + gap, .batch_stride = rows * (columns + gap), .offset = gap};
     if (!interleaved) return x;
@@ -31,7 +32,7 @@ struct ProductCase {
     return x;
   }
   int64_t elements(int64_t rows, int64_t columns) const { return batch * rows * (columns + gap) + gap; }
-  // The product of matrices, which make(rows, columns, dtype) makes in turn.
+  // Returns the arguments, with matrices created by make(rows, columns, dtype) in turn.
   template <class Make> MatmulArgs product(Make&& make) const {
     MatmulArgs args{.a = make(ta ? k : m, ta ? m : k, a),
                     .b = make(tb ? n : k, tb ? k : n, b),
@@ -57,7 +58,7 @@ inline std::string text_of(const ProductCase& x) {
       x.weight, x.alpha, static_cast<int>(x.precision));
 }
 
-// Every mixture of dtypes, with and without a bias, a factor, adding, and a weight.
+// All mixtures of dtypes, with and without a bias, alpha, accumulation and a weight.
 inline std::vector<ProductCase> product_mixtures(Precision precision) {
   std::vector<ProductCase> all;
   for (int bits = 0; bits < 128; ++bits) {
@@ -78,7 +79,7 @@ inline std::vector<ProductCase> product_mixtures(Precision precision) {
   return all;
 }
 
-// Batches, however they lie.
+// Batches in all layouts.
 inline std::vector<ProductCase> product_batches(Precision precision) {
   std::vector<ProductCase> all;
   for (int bits = 0; bits < 64; ++bits) {

@@ -1,5 +1,5 @@
-// Recurrent layers by one kernel for all steps: every size of block, sentences in several tiles and too few for one,
-// units that do not fill a slice, whatever may be absent, and two layers side by side.
+// Recurrent layers in one persistent kernel: every size of block, sentences in several tiles and fewer than a tile,
+// units that do not fill a slice, all optional tensors, and two concurrent layers.
 #include "kernels/card.h"
 #include "kernels/cuda/recurrent/recurrent_layer.h"
 
@@ -29,10 +29,10 @@ RecurrentArgs make_forward(Maker& make, const Form& f) {
           .weight = make.parameter({G * f.H, f.H}, 1 / std::sqrt(static_cast<double>(f.H))),
           .bias = f.bias ? make.parameter({G * f.H}, 0.3) : Tensor(),
           .initial_state = f.initial ? make.elements({f.B, f.H}, 0.5) : Tensor(),
-          .initial_memory = f.initial && lstm ? make.elements({f.B, f.H}, 0.5) : Tensor(),
+          .initial_cell_state = f.initial && lstm ? make.elements({f.B, f.H}, 0.5) : Tensor(),
           .lengths = f.lengths ? make.ints(ends) : Tensor(),
           .states = make.output({f.T + 1, f.B, f.H}),
-          .memories = lstm ? make.output({f.T + 1, f.B, f.H}) : Tensor(),
+          .cell_states = lstm ? make.output({f.T + 1, f.B, f.H}) : Tensor(),
           .saved = S > 0 ? make.output({f.T, f.B, S * f.H}) : Tensor(),
           .reverse = f.reverse,
           .precision = Precision::kBF16};
@@ -45,19 +45,19 @@ RecurrentGradArgs make_backward(Maker& make, const Form& f, const RecurrentArgs&
           .weight = x.weight,
           .lengths = x.lengths,
           .states = x.states,
-          .memories = x.memories,
+          .cell_states = x.cell_states,
           .saved = x.saved,
           .dstates = make.elements({f.T, f.B, f.H}),
-          .dfinal_memory = f.bias && lstm ? make.elements({f.B, f.H}) : Tensor(),
+          .dfinal_cell_state = f.bias && lstm ? make.elements({f.B, f.H}) : Tensor(),
           .dx_gates = f.shared && f.cell != Cell::kGru ? dh_gates : make.elements({f.T, f.B, G * f.H}),
           .dh_gates = dh_gates,
           .dinitial_state = f.initial ? make.elements({f.B, f.H}) : Tensor(),
-          .dinitial_memory = f.initial && lstm ? make.elements({f.B, f.H}) : Tensor(),
+          .dinitial_cell_state = f.initial && lstm ? make.elements({f.B, f.H}) : Tensor(),
           .reverse = f.reverse,
           .precision = Precision::kBF16};
 }
 
-// Layers that do not depend on one another, forward and backward, through what the card has for several.
+// Independent layers, forward and backward, through the functions for several layers.
 Problem side_by_side(const std::vector<Form>& forms) {
   return [forms](Maker& make) {
     std::vector<RecurrentArgs> x;
@@ -76,8 +76,8 @@ Problem side_by_side(const std::vector<Form>& forms) {
     }
     std::vector<Tensor> outputs;
     for (size_t i = 0; i < forms.size(); ++i) {
-      for (const Tensor& y :
-           {x[i].states, x[i].memories, d[i].dx_gates, d[i].dh_gates, d[i].dinitial_state, d[i].dinitial_memory}) {
+      for (const Tensor& y : {x[i].states, x[i].cell_states, d[i].dx_gates, d[i].dh_gates, d[i].dinitial_state,
+                              d[i].dinitial_cell_state}) {
         outputs.push_back(y);
       }
     }
@@ -85,26 +85,26 @@ Problem side_by_side(const std::vector<Form>& forms) {
   };
 }
 
-class AtOnce : public ::testing::Test {
+class PersistentLayer : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!available(Device::cuda())) GTEST_SKIP() << "no card here";
-    cuda::at_once_limits = {.fewest_sentences = 1, .fewest_steps = 1};
+    cuda::persistent_limits = {.min_sentences = 1, .min_steps = 1};
   }
-  void TearDown() override { cuda::at_once_limits = {}; }
+  void TearDown() override { cuda::persistent_limits = {}; }
 
-  // Forward and backward, each by one launch, the card's two runs of it.
-  static void expect_at_once(const std::vector<Form>& forms) {
-    const int64_t before = cuda::at_once_launches;
+  // Forward and backward take one launch each, in both runs on the device.
+  static void expect_persistent(const std::vector<Form>& forms) {
+    const int64_t before = cuda::persistent_launches;
     std::string name;
     for (const Form& form : forms) name += form.name() + "; ";
-    name += fmt::format("blocks of {} by {}", cuda::at_once_limits.units, cuda::at_once_limits.rows);
+    name += fmt::format("blocks of {} by {}", cuda::persistent_limits.units, cuda::persistent_limits.rows);
     expect_right(name, DType::kBF16, 6 * kBf16, side_by_side(forms));
-    EXPECT_EQ(cuda::at_once_launches - before, 4) << name;
+    EXPECT_EQ(cuda::persistent_launches - before, 4) << name;
   }
 };
 
-TEST_F(AtOnce, EverySizeOfBlockAgreesWithTheReference) {
+TEST_F(PersistentLayer, EverySizeOfBlockAgreesWithTheReference) {
   struct Size {
     int64_t T, B, H;
   };
@@ -112,93 +112,93 @@ TEST_F(AtOnce, EverySizeOfBlockAgreesWithTheReference) {
   int n = 0;
   for (const auto& [T, B, H] : sizes) {
     for (int form = 0; form < 12; ++form, ++n) {
-      cuda::at_once_limits.units = n % 2 != 0 ? 16 : 32;
-      cuda::at_once_limits.rows = n / 2 % 2 != 0 ? 16 : 32;
-      // The optional tensors in changing company.
+      cuda::persistent_limits.units = n % 2 != 0 ? 16 : 32;
+      cuda::persistent_limits.rows = n / 2 % 2 != 0 ? 16 : 32;
+      // The optional tensors in varying combinations.
       const int bits = (n * 7 + form) % 32;
-      expect_at_once({{.cell = static_cast<Cell>(form % 3),
-                       .T = T,
-                       .B = B,
-                       .H = H,
-                       .reverse = (bits & 1) != 0,
-                       .lengths = (bits & 2) != 0,
-                       .initial = (bits & 4) != 0,
-                       .bias = (bits & 8) != 0,
-                       .shared = (bits & 16) != 0}});
+      expect_persistent({{.cell = static_cast<Cell>(form % 3),
+                          .T = T,
+                          .B = B,
+                          .H = H,
+                          .reverse = (bits & 1) != 0,
+                          .lengths = (bits & 2) != 0,
+                          .initial = (bits & 4) != 0,
+                          .bias = (bits & 8) != 0,
+                          .shared = (bits & 16) != 0}});
     }
   }
 }
 
-TEST_F(AtOnce, BlocksTakeSeveralTilesWhereThereAreFew) {
+TEST_F(PersistentLayer, FewBlocksTakeSeveralTiles) {
   for (const Cell cell : {Cell::kTanh, Cell::kGru, Cell::kLstm}) {
-    cuda::at_once_limits.units = cuda::at_once_limits.rows = 16;
-    cuda::at_once_limits.most_blocks = 7;
-    // Five tiles by two blocks of three: the last has nothing to do in its last.
-    expect_at_once({{.cell = cell, .T = 4, .B = 70, .H = 48, .lengths = true, .initial = true, .bias = true}});
-    cuda::at_once_limits.most_blocks = 3;
-    expect_at_once({{.cell = cell, .T = 3, .B = 41, .H = 48, .reverse = true}});
+    cuda::persistent_limits.units = cuda::persistent_limits.rows = 16;
+    cuda::persistent_limits.max_blocks = 7;
+    // Five tiles for two blocks of three: the last block has nothing to do in its last tile.
+    expect_persistent({{.cell = cell, .T = 4, .B = 70, .H = 48, .lengths = true, .initial = true, .bias = true}});
+    cuda::persistent_limits.max_blocks = 3;
+    expect_persistent({{.cell = cell, .T = 3, .B = 41, .H = 48, .reverse = true}});
   }
 }
 
-TEST_F(AtOnce, SumsMeetInWhatMemoryIsLeft) {
+TEST_F(PersistentLayer, SumsFitIntoRemainingSharedMemory) {
   for (const Cell cell : {Cell::kTanh, Cell::kGru, Cell::kLstm}) {
     const int64_t G = gates_of(cell), H = 40;
-    cuda::at_once_limits.units = cuda::at_once_limits.rows = 16;
+    cuda::persistent_limits.units = cuda::persistent_limits.rows = 16;
     for (const int64_t parts : {1, 2, 4}) {
       const int64_t forward = 64 * G * 16 * 2 + parts * 16 * G * 16 * 4;
       const int64_t backward = (G * H + 31) / 32 * 32 * 16 * 2 + parts * 16 * 16 * 4 + 2 * 2048;
-      cuda::at_once_limits.most_shared = std::max(forward, backward);
-      expect_at_once({{.cell = cell, .T = 3, .B = 16, .H = H, .initial = true, .bias = true}});
+      cuda::persistent_limits.max_shared = std::max(forward, backward);
+      expect_persistent({{.cell = cell, .T = 3, .B = 16, .H = H, .initial = true, .bias = true}});
     }
   }
 }
 
-TEST_F(AtOnce, ClustersShareTheirSums) {
+TEST_F(PersistentLayer, ClustersShareTheirSums) {
   for (const Cell cell : {Cell::kTanh, Cell::kGru, Cell::kLstm}) {
     for (const int cluster : {2, 4}) {
-      cuda::at_once_limits.units = 32;
-      cuda::at_once_limits.cluster = cluster;
-      cuda::at_once_limits.rows = 16;
-      cuda::at_once_limits.most_blocks = 8;  // three tiles, two of them by one block
-      expect_at_once({{.cell = cell, .T = 3, .B = 35, .H = 128, .lengths = true, .initial = true, .bias = true}});
-      cuda::at_once_limits.rows = 32;
-      expect_at_once({{.cell = cell, .T = 3, .B = 20, .H = 120, .reverse = true, .shared = true}});
+      cuda::persistent_limits.units = 32;
+      cuda::persistent_limits.cluster = cluster;
+      cuda::persistent_limits.rows = 16;
+      cuda::persistent_limits.max_blocks = 8;  // three tiles, two of them in one block
+      expect_persistent({{.cell = cell, .T = 3, .B = 35, .H = 128, .lengths = true, .initial = true, .bias = true}});
+      cuda::persistent_limits.rows = 32;
+      expect_persistent({{.cell = cell, .T = 3, .B = 20, .H = 120, .reverse = true, .shared = true}});
     }
   }
 }
 
-TEST_F(AtOnce, LayersSideBySide) {
+TEST_F(PersistentLayer, ConcurrentLayers) {
   for (const Cell cell : {Cell::kTanh, Cell::kGru, Cell::kLstm}) {
     Form there = {.cell = cell, .T = 5, .B = 20, .H = 64, .lengths = true, .initial = true, .bias = true};
     Form back = {.cell = cell, .T = 5, .B = 20, .H = 64, .reverse = true, .lengths = true, .shared = true};
-    expect_at_once({there, back});
-    expect_at_once({there, back, there, back});
+    expect_persistent({there, back});
+    expect_persistent({there, back, there, back});
   }
 }
 
-TEST_F(AtOnce, WithoutWhatBackwardReads) {
+TEST_F(PersistentLayer, WithoutSavedValues) {
   for (const Cell cell : {Cell::kGru, Cell::kLstm}) {
     const Form form = {.cell = cell, .T = 3, .B = 19, .H = 32, .initial = true, .bias = true};
     expect_right(form.name(), DType::kBF16, 6 * kBf16, [&](Maker& make) -> std::vector<Tensor> {
       RecurrentArgs x = make_forward(make, form);
       x.saved = {};
       make.table().recurrent(make.queue(), x);
-      return {x.states, x.memories};
+      return {x.states, x.cell_states};
     });
   }
 }
 
-TEST_F(AtOnce, IsLeftToTheStepsWhereItDoesNotSuit) {
+TEST_F(PersistentLayer, UnsupportedSizesFallBackToSteps) {
   const auto expect_steps = [](const std::vector<Form>& forms, DType elements) {
-    const int64_t before = cuda::at_once_launches;
+    const int64_t before = cuda::persistent_launches;
     expect_right(forms[0].name(), elements, 6 * kBf16, side_by_side(forms));
-    EXPECT_EQ(cuda::at_once_launches, before);
+    EXPECT_EQ(cuda::persistent_launches, before);
   };
-  expect_steps({{.cell = Cell::kGru, .T = 3, .B = 9, .H = 20}}, DType::kBF16);  // rows that begin anywhere
+  expect_steps({{.cell = Cell::kGru, .T = 3, .B = 9, .H = 20}}, DType::kBF16);  // unaligned rows
   expect_steps({{.cell = Cell::kGru, .T = 3, .B = 9, .H = 16}}, DType::kF32);
-  cuda::at_once_limits.most_blocks = 1;
+  cuda::persistent_limits.max_blocks = 1;
   expect_steps({{.cell = Cell::kGru, .T = 3, .B = 9, .H = 64}}, DType::kBF16);  // more units than a block has
-  cuda::at_once_limits = {};
+  cuda::persistent_limits = {};
   expect_steps({{.cell = Cell::kGru, .T = 1, .B = 9, .H = 16}}, DType::kBF16);
   expect_steps({{.cell = Cell::kGru, .T = 3, .B = 7, .H = 16}}, DType::kBF16);
   expect_steps({{.cell = Cell::kGru, .T = 0, .B = 9, .H = 16}}, DType::kBF16);

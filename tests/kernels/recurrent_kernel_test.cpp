@@ -1,5 +1,5 @@
-// Recurrent cells and layers of the CPU against the reference, on shapes that are hard to cut: every
-// cell, both directions, f32 and bf16, sentences that end early, states and memories that were not given.
+// CPU recurrent cells and layers against the reference, with shapes that are hard to split: every cell, both
+// directions, f32 and bf16, sentences that end early, absent states and cell states.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,7 +34,7 @@ Tensor cast(const Tensor& x, DType dtype, Device device) {
 }
 Tensor on_reference(const Tensor& x) { return cast(x, DType::kF32, kReference); }
 
-// Random elements; `scale` 0 gives a tensor full of sentinels, to be overwritten.
+// Random elements; `scale` 0 gives a tensor of sentinels, to be overwritten.
 class Source {
  public:
   explicit Source(DType elements) : elements_(elements) {}
@@ -52,8 +52,8 @@ class Source {
   Random random_{7};
 };
 
-// No element is further from the expected one than tolerance * max(1, |expected|). Rows that are never read
-// may be left out.
+// Expects each element within tolerance * max(1, |expected|) of the expected one. Rows that are never read may be
+// excluded.
 void expect_near(const char* what, const Tensor& got, const Tensor& expected, double tolerance,
                  const std::vector<bool>& rows = {}) {
   const Tensor a = on_reference(got);
@@ -77,7 +77,7 @@ struct Kind {
   DType elements;
   Precision precision;
 
-  // In units of the coarser type's epsilon: a few roundings a step.
+  // In units of the epsilon of the coarser type: a few roundings per step.
   double tolerance() const {
     return elements == DType::kBF16 || precision == Precision::kBF16 ? 6 * 0x1p-8 : 64 * 0x1p-23;
   }
@@ -114,20 +114,20 @@ TEST_P(CellKernel, AgreesWithTheReference) {
                      .x_gates = source.elements({B, G * H}),
                      .h_gates = source.elements({B, G * H}),
                      .state = source.elements({B, H}),
-                     .memory = lstm ? source.elements({B, H}) : Tensor(),
+                     .cell_state = lstm ? source.elements({B, H}) : Tensor(),
                      .new_state = source.output({B, H}),
-                     .new_memory = lstm ? source.output({B, H}) : Tensor(),
+                     .new_cell_state = lstm ? source.output({B, H}) : Tensor(),
                      .saved = S > 0 ? source.output({B, S * H}) : Tensor()};
     CellArgs expected = args;
-    for (Tensor CellArgs::*field : {&CellArgs::x_gates, &CellArgs::h_gates, &CellArgs::state, &CellArgs::memory,
-                                    &CellArgs::new_state, &CellArgs::new_memory, &CellArgs::saved}) {
+    for (Tensor CellArgs::*field : {&CellArgs::x_gates, &CellArgs::h_gates, &CellArgs::state, &CellArgs::cell_state,
+                                    &CellArgs::new_state, &CellArgs::new_cell_state, &CellArgs::saved}) {
       expected.*field = on_reference(args.*field);
     }
     kernels(kCpu).cell(stream(kCpu), args);
     kernels(kReference).cell(stream(kReference), expected);
     const double tolerance = elements == DType::kBF16 ? 2 * 0x1p-8 : 16 * 0x1p-23;
     expect_near("state", args.new_state, expected.new_state, tolerance);
-    if (lstm) expect_near("memory", args.new_memory, expected.new_memory, tolerance);
+    if (lstm) expect_near("cell_state", args.new_cell_state, expected.new_cell_state, tolerance);
     if (S > 0) expect_near("saved", args.saved, expected.saved, tolerance);
 
     CellArgs unsaved = args;
@@ -146,22 +146,22 @@ TEST_P(CellKernel, GradientsAgreeWithTheReferenceAndAccumulate) {
     Source source(elements);
     CellGradArgs args = {.cell = cell,
                          .state = source.elements({B, H}),
-                         .memory = lstm ? source.elements({B, H}) : Tensor(),
+                         .cell_state = lstm ? source.elements({B, H}) : Tensor(),
                          .new_state = source.elements({B, H}, 0.3),
-                         .new_memory = lstm ? source.elements({B, H}) : Tensor(),
+                         .new_cell_state = lstm ? source.elements({B, H}) : Tensor(),
                          .saved = S > 0 ? source.elements({B, S * H}, 0.3) : Tensor(),
                          .dnew_state = source.elements({B, H}),
-                         .dnew_memory = lstm ? source.elements({B, H}) : Tensor(),
+                         .dnew_cell_state = lstm ? source.elements({B, H}) : Tensor(),
                          .dx_gates = source.elements({B, G * H}),
                          .dh_gates = source.elements({B, G * H}),
                          .dstate = source.elements({B, H}),
-                         .dmemory = lstm ? source.elements({B, H}) : Tensor()};
-    if (some_absent) (lstm ? args.dnew_memory : args.dx_gates) = args.dstate = {};
+                         .dcell_state = lstm ? source.elements({B, H}) : Tensor()};
+    if (some_absent) (lstm ? args.dnew_cell_state : args.dx_gates) = args.dstate = {};
     CellGradArgs expected = args;
     for (Tensor CellGradArgs::*field :
-         {&CellGradArgs::state, &CellGradArgs::memory, &CellGradArgs::new_state, &CellGradArgs::new_memory,
-          &CellGradArgs::saved, &CellGradArgs::dnew_state, &CellGradArgs::dnew_memory, &CellGradArgs::dx_gates,
-          &CellGradArgs::dh_gates, &CellGradArgs::dstate, &CellGradArgs::dmemory}) {
+         {&CellGradArgs::state, &CellGradArgs::cell_state, &CellGradArgs::new_state, &CellGradArgs::new_cell_state,
+          &CellGradArgs::saved, &CellGradArgs::dnew_state, &CellGradArgs::dnew_cell_state, &CellGradArgs::dx_gates,
+          &CellGradArgs::dh_gates, &CellGradArgs::dstate, &CellGradArgs::dcell_state}) {
       expected.*field = on_reference(args.*field);
     }
     kernels(kCpu).cell_grad(stream(kCpu), args);
@@ -170,7 +170,7 @@ TEST_P(CellKernel, GradientsAgreeWithTheReferenceAndAccumulate) {
     if (args.dx_gates) expect_near("dx_gates", args.dx_gates, expected.dx_gates, tolerance);
     expect_near("dh_gates", args.dh_gates, expected.dh_gates, tolerance);
     if (args.dstate) expect_near("dstate", args.dstate, expected.dstate, tolerance);
-    if (lstm) expect_near("dmemory", args.dmemory, expected.dmemory, tolerance);
+    if (lstm) expect_near("dcell_state", args.dcell_state, expected.dcell_state, tolerance);
   }
 }
 
@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(All, CellKernel, testing::ValuesIn([] {
 struct LayerShape {
   int64_t T, B, H;
   bool reverse;
-  bool whole;  // every optional tensor is there: lengths, initial states, bias; else none
+  bool whole;  // all optional tensors are given (lengths, initial states, bias), or none
 };
 
 std::vector<LayerShape> layer_shapes() {
@@ -212,7 +212,7 @@ std::vector<LayerShape> layer_shapes() {
 struct Layer {
   RecurrentArgs forward;
   RecurrentGradArgs backward;
-  std::vector<bool> present;  // [T*B], whether step t lies within the sentence
+  std::vector<bool> present;  // [T*B], whether step t is within the sentence
 };
 
 Layer make_layer(const Kind& kind, const LayerShape& shape, bool shared_gates = false) {
@@ -234,10 +234,10 @@ Layer make_layer(const Kind& kind, const LayerShape& shape, bool shared_gates = 
                                  .weight = weight,
                                  .bias = whole ? source.parameter({G * H}, 0.3) : Tensor(),
                                  .initial_state = whole ? source.elements({B, H}, 0.5) : Tensor(),
-                                 .initial_memory = whole && lstm ? source.elements({B, H}, 0.5) : Tensor(),
+                                 .initial_cell_state = whole && lstm ? source.elements({B, H}, 0.5) : Tensor(),
                                  .lengths = given_lengths,
                                  .states = source.output({T + 1, B, H}),
-                                 .memories = lstm ? source.output({T + 1, B, H}) : Tensor(),
+                                 .cell_states = lstm ? source.output({T + 1, B, H}) : Tensor(),
                                  .saved = S > 0 ? source.output({T, B, S * H}) : Tensor(),
                                  .reverse = reverse,
                                  .precision = kind.precision};
@@ -246,14 +246,14 @@ Layer make_layer(const Kind& kind, const LayerShape& shape, bool shared_gates = 
                                       .weight = weight,
                                       .lengths = given_lengths,
                                       .states = forward.states,
-                                      .memories = forward.memories,
+                                      .cell_states = forward.cell_states,
                                       .saved = forward.saved,
                                       .dstates = source.elements({T, B, H}),
-                                      .dfinal_memory = whole && lstm ? source.elements({B, H}) : Tensor(),
+                                      .dfinal_cell_state = whole && lstm ? source.elements({B, H}) : Tensor(),
                                       .dx_gates = shared_gates ? dh_gates : source.elements({T, B, G * H}),
                                       .dh_gates = dh_gates,
                                       .dinitial_state = whole ? source.elements({B, H}) : Tensor(),
-                                      .dinitial_memory = whole && lstm ? source.elements({B, H}) : Tensor(),
+                                      .dinitial_cell_state = whole && lstm ? source.elements({B, H}) : Tensor(),
                                       .reverse = reverse,
                                       .precision = kind.precision};
   return {forward, backward, present};
@@ -261,9 +261,9 @@ Layer make_layer(const Kind& kind, const LayerShape& shape, bool shared_gates = 
 
 RecurrentArgs on_reference(const RecurrentArgs& args) {
   RecurrentArgs copy = args;
-  for (Tensor RecurrentArgs::*field :
-       {&RecurrentArgs::x_gates, &RecurrentArgs::weight, &RecurrentArgs::bias, &RecurrentArgs::initial_state,
-        &RecurrentArgs::initial_memory, &RecurrentArgs::states, &RecurrentArgs::memories, &RecurrentArgs::saved}) {
+  for (Tensor RecurrentArgs::*field : {&RecurrentArgs::x_gates, &RecurrentArgs::weight, &RecurrentArgs::bias,
+                                       &RecurrentArgs::initial_state, &RecurrentArgs::initial_cell_state,
+                                       &RecurrentArgs::states, &RecurrentArgs::cell_states, &RecurrentArgs::saved}) {
     copy.*field = on_reference(args.*field);
   }
   return copy;
@@ -272,9 +272,10 @@ RecurrentArgs on_reference(const RecurrentArgs& args) {
 RecurrentGradArgs on_reference(const RecurrentGradArgs& args) {
   RecurrentGradArgs copy = args;
   for (Tensor RecurrentGradArgs::*field :
-       {&RecurrentGradArgs::weight, &RecurrentGradArgs::states, &RecurrentGradArgs::memories, &RecurrentGradArgs::saved,
-        &RecurrentGradArgs::dstates, &RecurrentGradArgs::dfinal_memory, &RecurrentGradArgs::dx_gates,
-        &RecurrentGradArgs::dh_gates, &RecurrentGradArgs::dinitial_state, &RecurrentGradArgs::dinitial_memory}) {
+       {&RecurrentGradArgs::weight, &RecurrentGradArgs::states, &RecurrentGradArgs::cell_states,
+        &RecurrentGradArgs::saved, &RecurrentGradArgs::dstates, &RecurrentGradArgs::dfinal_cell_state,
+        &RecurrentGradArgs::dx_gates, &RecurrentGradArgs::dh_gates, &RecurrentGradArgs::dinitial_state,
+        &RecurrentGradArgs::dinitial_cell_state}) {
     copy.*field = on_reference(args.*field);
   }
   if (args.dx_gates.raw() == args.dh_gates.raw()) copy.dx_gates = copy.dh_gates;
@@ -286,11 +287,12 @@ void expect_forward_agrees(const Layer& layer, const Kind& kind) {
   kernels(kCpu).recurrent(stream(kCpu), layer.forward);
   kernels(kReference).recurrent(stream(kReference), expected);
   expect_near("states", layer.forward.states, expected.states, kind.tolerance());
-  if (expected.memories) expect_near("memories", layer.forward.memories, expected.memories, 2 * kind.tolerance());
+  if (expected.cell_states)
+    expect_near("cell_states", layer.forward.cell_states, expected.cell_states, 2 * kind.tolerance());
   if (expected.saved) expect_near("saved", layer.forward.saved, expected.saved, 2 * kind.tolerance(), layer.present);
 }
 
-// From what the CPU's own forward pass left behind, so that only backward's errors are seen.
+// Backward starts from the CPU's own forward pass, so that only its own errors are compared.
 void expect_backward_agrees(const Layer& layer, const Kind& kind) {
   const RecurrentGradArgs expected = on_reference(layer.backward);
   kernels(kCpu).recurrent_grad(stream(kCpu), layer.backward);
@@ -300,8 +302,9 @@ void expect_backward_agrees(const Layer& layer, const Kind& kind) {
   if (expected.dinitial_state) {
     expect_near("dinitial_state", layer.backward.dinitial_state, expected.dinitial_state, kind.tolerance());
   }
-  if (expected.dinitial_memory) {
-    expect_near("dinitial_memory", layer.backward.dinitial_memory, expected.dinitial_memory, kind.tolerance());
+  if (expected.dinitial_cell_state) {
+    expect_near("dinitial_cell_state", layer.backward.dinitial_cell_state, expected.dinitial_cell_state,
+                kind.tolerance());
   }
 }
 
@@ -318,7 +321,7 @@ TEST_P(RecurrentKernel, AgreesWithTheReference) {
 }
 
 TEST_P(RecurrentKernel, TheGatesOfTanhAndLstmMayShareOneGradient) {
-  if (GetParam().cell == Cell::kGru) return;  // there the two differ
+  if (GetParam().cell == Cell::kGru) return;  // the two gradients of gru differ
   const Layer layer = make_layer(GetParam(), {.T = 4, .B = 5, .H = 19, .reverse = true, .whole = true}, true);
   kernels(kCpu).recurrent(stream(kCpu), layer.forward);
   expect_backward_agrees(layer, GetParam());
@@ -334,7 +337,7 @@ TEST_P(RecurrentKernel, StatesDoNotDependOnWhatIsSaved) {
   expect_same_bits("states", unsaved.states, layer.forward.states);
 }
 
-TEST_P(RecurrentKernel, ReadsAWeightAnewWhenItHasChanged) {
+TEST_P(RecurrentKernel, RepacksAWeightThatHasChanged) {
   const LayerShape shape = {.T = 2, .B = 4, .H = 40, .reverse = false, .whole = false};
   const Layer layer = make_layer(GetParam(), shape);
   expect_forward_agrees(layer, GetParam());
@@ -346,7 +349,7 @@ TEST_P(RecurrentKernel, ReadsAWeightAnewWhenItHasChanged) {
   expect_backward_agrees(layer, GetParam());
 }
 
-TEST_P(RecurrentKernel, TakesAWeightThatIsGoneAfterThePass) {
+TEST_P(RecurrentKernel, TakesAWeightInAnArena) {
   Arena arena(kCpu);
   const ArenaScope scope(&arena);
   for (int pass = 0; pass < 2; ++pass) {
@@ -390,12 +393,12 @@ TEST_P(RecurrentKernel, BitsDoNotDependOnTheNumberOfThreads) {
     }
     for (const Layer& run : runs) {
       expect_same_bits("states", run.forward.states, runs[0].forward.states);
-      expect_same_bits("memories", run.forward.memories, runs[0].forward.memories);
+      expect_same_bits("cell_states", run.forward.cell_states, runs[0].forward.cell_states);
       expect_same_bits("saved", run.forward.saved, runs[0].forward.saved);
       expect_same_bits("dx_gates", run.backward.dx_gates, runs[0].backward.dx_gates);
       expect_same_bits("dh_gates", run.backward.dh_gates, runs[0].backward.dh_gates);
       expect_same_bits("dinitial_state", run.backward.dinitial_state, runs[0].backward.dinitial_state);
-      expect_same_bits("dinitial_memory", run.backward.dinitial_memory, runs[0].backward.dinitial_memory);
+      expect_same_bits("dinitial_cell_state", run.backward.dinitial_cell_state, runs[0].backward.dinitial_cell_state);
     }
   }
   set_thread_count(before);

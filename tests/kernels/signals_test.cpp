@@ -1,4 +1,5 @@
-// Signal handlers of a program that embeds the library never interrupt code whose stack pointer is not on the stack.
+// The signal handlers of a program that embeds the library never interrupt code whose stack pointer is outside the
+// stack.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigaction
@@ -38,8 +39,8 @@ void look_at_stack_pointer(int, siginfo_t*, void* context) {
   ++(pointer >= stack.begin && pointer < stack.end ? on_stack : off_stack);
 }
 
-// Calls the handler every fraction of a millisecond while it lives. The handler has a stack of its own, so that it is
-// safe to call anywhere.
+// While it exists, the handler is called every fraction of a millisecond. It has its own stack, so that it is safe to
+// call anywhere.
 class Alarms {
  public:
   Alarms() : handler_stack_(1 << 16) {
@@ -73,8 +74,8 @@ TEST(Signals, HandlersInterruptOnlyWhatIsOnTheStack) {
   const int threads = thread_count();
   for (const int count : {1, 2}) {
     set_thread_count(count);
-    // Rows with gaps between them are not for oneDNN's blocked kernels. At these sizes its older ones read the factors
-    // where they are, with the stack pointer in a workspace.
+    // oneDNN's blocked kernels do not accept rows with gaps. At these sizes its older ones read the factors in place,
+    // with the stack pointer in a workspace.
     constexpr int64_t kM = 96, kN = 200, kK = 300, kGap = 8;
     const auto matrix = [](int64_t rows, int64_t columns) {
       return Matrix{.tensor = zeros({rows * (columns + kGap)}, DType::kF32, Device::cpu()),

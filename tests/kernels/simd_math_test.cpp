@@ -1,5 +1,5 @@
-// The vector functions against double libm, over a dense sample of all f32, on every instruction set this
-// machine can run; bf16 rounding and random words against their scalar forms, tails included.
+// The SIMD functions against libm in double, over a dense sample of all f32, on every instruction set of this machine;
+// bf16 rounding and random words against their scalar forms, including the ends of rows.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd_math_test.cpp"
 #include "kernels/cpu/common/simd_math.h"
@@ -46,14 +46,14 @@ void from_bf16(const bf16* x, float* y, int64_t n) {
   each_register(n, [&](int64_t i, auto lanes) { store(load(x + i, lanes), y + i, lanes); });
 }
 void sum_and_max(const float* x, int64_t n, float* results) {
-  Floats total(0), most(-HUGE_VALF);
+  Floats total(0), running_max(-HUGE_VALF);
   each_register(n, [&](int64_t i, auto lanes) {
     const Floats v = load(x + i, lanes);
     total += v;
-    most = maximum(most, keep(v, lanes, Floats(-HUGE_VALF)));
+    running_max = maximum(running_max, mask_lanes(v, lanes, Floats(-HUGE_VALF)));
   });
   results[0] = sum(total);
-  results[1] = max(most);
+  results[1] = max(running_max);
 }
 
 void draw_words(uint64_t block, std::vector<uint32_t>* words) {
@@ -80,7 +80,7 @@ HWY_EXPORT(from_bf16);
 HWY_EXPORT(sum_and_max);
 HWY_EXPORT(draw_words);
 
-// Every 4,099th f32 of all 2^32, and those at which something happens.
+// Every 4,099th of all 2^32 f32, and the special values.
 const std::vector<float>& sample() {
   static const std::vector<float> xs = [] {
     std::vector<float> all;
@@ -101,7 +101,7 @@ const std::vector<float>& sample() {
   return xs;
 }
 
-// |got - exact| in units of the last place of the exact value.
+// Returns |got - exact| in units of the last place of the exact value.
 double ulps(float got, double exact) {
   if (std::isnan(exact)) return std::isnan(got) ? 0 : HUGE_VAL;
   const auto nearest = static_cast<float>(exact);
@@ -113,7 +113,7 @@ double ulps(float got, double exact) {
 
 using Vector = void (*)(const float*, float*, int64_t);
 
-// The largest error over the xs that `wanted` takes is at most `bound`.
+// Expects the largest error over the xs for which `wanted` is true to be at most `bound`.
 template <class Exact, class Wanted> void sweep(Vector function, Exact exact, Wanted wanted, double bound) {
   std::vector<float> ys(sample().size());
   function(sample().data(), ys.data(), static_cast<int64_t>(ys.size()));
@@ -185,7 +185,7 @@ TEST(SimdMath, MaximumKeepsNan) {
   });
 }
 
-// Every bf16 there is, and f32 at, just below and just above the middle between two.
+// All bf16 values, and f32 values at, just below and just above the middle between two.
 TEST(Simd, Bf16RoundsToNearestEven) {
   std::vector<float> xs;
   for (uint32_t upper = 0; upper < 0x10000; ++upper) {
@@ -205,7 +205,7 @@ TEST(Simd, Bf16RoundsToNearestEven) {
   });
 }
 
-// A row's last register reads and writes its own elements alone.
+// The last register of a row accesses only the elements of the row.
 TEST(Simd, TailsStayWithinTheirRow) {
   on_every_target([] {
     for (int64_t n = 0; n <= 40; ++n) {

@@ -1,4 +1,4 @@
-// A whole pass recorded on the card, where gradients of weights are beside the rest of it.
+// A whole pass captured as a CUDA graph, in which gradients of weights are computed on the side stream.
 #include "kernels/card.h"
 #include "ops/ops.h"
 #include "tensor/step_graphs.h"
@@ -16,17 +16,17 @@ struct Weight {
   Var var() const { return {value, &gradient}; }
 };
 
-// Layers with many rows and a loop of steps with few, which both use the same weights; a table that is used as words
-// and as the last layer.
+// Layers with many rows and a loop of steps with few rows that use the same weights; a table that is both the embedding
+// and the output layer.
 class Pass {
  public:
   Pass() : tape_(Device::cuda()), graphs_(Device::cuda()) {}
 
-  // The gradients of all weights after a pass, which is done, recorded, or repeated.
+  // Returns the gradients of all weights after a pass that is run, captured, or launched again.
   std::vector<std::vector<float>> operator()() {
     const PrecisionScope scope(Precision::kBF16);
     tape_.reset();
-    const Recording recording(tape_);
+    const TapeScope tape_scope(tape_);
     const auto work = [&] {
       for (const Weight* w : all()) kernels(kCard).affine(stream(kCard), {.y = w->gradient.sum, .beta = 0.0f});
       tape_.backward(loss());
@@ -67,9 +67,9 @@ class Pass {
   StepGraphs<int, int> graphs_;
 };
 
-TEST_F(Cuda, GradientsOfARecordedPass) {
+TEST_F(Cuda, GradientsOfACapturedPass) {
   Pass pass;
-  pass();  // the tape finds out how much memory it takes
+  pass();  // the tape determines how much memory it needs
   const auto first = pass();
   for (int again = 0; again < 4; ++again) EXPECT_EQ(pass(), first) << again;
   for (const std::vector<float>& gradient : first) {

@@ -1,4 +1,4 @@
-// Every instruction set the kernels are compiled for.
+// The instruction sets that the kernels are compiled for.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 namespace fovea {
 
-// Runs body once on each instruction set that is compiled in and that this machine has.
+// Runs body once on each instruction set that is compiled and that this machine has.
 template <class Body> void on_every_target(Body&& body) {
   const int64_t able = hwy::SupportedTargets();
   for (int64_t left = able; left != 0; left &= left - 1) {

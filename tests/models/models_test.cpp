@@ -111,7 +111,7 @@ TEST_P(ModelTest, HasTheGradientItShould) {
   Tape tape(kReference);
   tape.reset();
   {
-    const Recording recording(tape);
+    const TapeScope tape_scope(tape);
     tape.backward(loss());
   }
   expect_gradients(parameters, {.step = 1e-5, .tolerance = 1e-8, .draws = 3},
@@ -172,7 +172,7 @@ TEST(HardSelection, LeavesWhatRewardsNeedWithItsGradient) {
     const auto pass = [&](bool backward) {
       Tape tape(kReference, 7);
       tape.reset();
-      const Recording recording(tape);
+      const TapeScope tape_scope(tape);
       const TeacherForced forced = model->teacher_force(scene.source, scene.before);
       EXPECT_EQ(forced.selection_log_prob.shape(), (Shape{kTargetLength, kBatch}));
       const Var weights = cast(Var(ids({kTargetLength, kBatch}, 4)), DType::kF64);

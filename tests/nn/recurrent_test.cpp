@@ -38,7 +38,7 @@ TEST_P(RecurrentTest, ASequenceEqualsItsStepsInValuesAndGradients) {
     tape.reset();
     zero_memory(kReference, parameters.grads().raw(), parameters.grads().bytes());
     {
-      const Recording recording(tape);
+      const TapeScope tape_scope(tape);
       Var y;
       if (whole) {
         y = cell.unroll(x, {}, {}, false).states;

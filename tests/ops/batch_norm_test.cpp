@@ -29,7 +29,7 @@ TEST(BatchNorm, TrainsWithTheBatchAndEvaluatesWithRunningAverages) {
   Tape tape(Device::cpu());
   tape.reset();
   {
-    const Recording recording(tape);
+    const TapeScope tape_scope(tape);
     expect_near(batch_norm(x, gamma, beta, running, 0.1f, 0.0f).value(), {-2, -2, 2, 4});
   }
   expect_near(running.mean, {0.2f, 0.6f});

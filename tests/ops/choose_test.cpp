@@ -16,7 +16,8 @@ Tensor floats(const std::vector<float>& x, const Shape& shape) { return from_hos
 
 TEST_P(ChooseTest, TakesTheLargestAndTheFirstOfEqualOnes) {
   const Tensor weights = floats({0.1f, 0.5f, 0.4f, 0.3f, 0.2f, 0.3f, 0.0f, 0.0f, 0.0f}, {3, 3});
-  EXPECT_EQ(to_host<float>(choose(weights, false, false).value()), (std::vector<float>{0, 1, 0, 1, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(to_host<float>(sample_one_hot(weights, false, false).value()),
+            (std::vector<float>{0, 1, 0, 1, 0, 0, 0, 0, 0}));
 }
 
 TEST_P(ChooseTest, DrawsInProportion) {
@@ -25,8 +26,8 @@ TEST_P(ChooseTest, DrawsInProportion) {
   for (int64_t i = 0; i < kRows; ++i) rows.insert(rows.end(), {0.2f, 0.0f, 0.7f, 0.1f});
   Tape tape(GetParam());
   tape.reset();
-  const Recording recording(tape);
-  const auto chosen = to_host<float>(choose(floats(rows, {kRows, 4}), true, false).value());
+  const TapeScope tape_scope(tape);
+  const auto chosen = to_host<float>(sample_one_hot(floats(rows, {kRows, 4}), true, false).value());
   double counts[4] = {};
   for (size_t i = 0; i < chosen.size(); ++i) counts[i % 4] += static_cast<double>(chosen[i]) / kRows;
   EXPECT_NEAR(counts[0], 0.2, 0.01);
@@ -40,9 +41,9 @@ TEST_P(ChooseTest, GoesStraightThroughOnlyWhenAsked) {
   Gradient gradient(value);
   Tape tape(GetParam());
   tape.reset();
-  const Recording recording(tape);
-  EXPECT_FALSE(choose(Var(value, &gradient), false, false).needs_grad());
-  const Tape::Seed seed{choose(Var(value, &gradient), false, true), dy};
+  const TapeScope tape_scope(tape);
+  EXPECT_FALSE(sample_one_hot(Var(value, &gradient), false, false).needs_grad());
+  const Tape::Seed seed{sample_one_hot(Var(value, &gradient), false, true), dy};
   tape.backward(std::span(&seed, 1));
   EXPECT_EQ(to_host<float>(gradient.sum), (std::vector<float>{1, 2, 3}));
 }
@@ -66,8 +67,8 @@ TEST_P(ChooseTest, TopKSortsAndBreaksTiesByPlace) {
 
 TEST_P(ChooseTest, RefusesWhatItCannotDo) {
   EXPECT_ERROR(top_k(floats({1, 2}, {2}), 0), "top_k: expected a k of at least 1, got 0");
-  EXPECT_ERROR(choose(zeros({2}, DType::kI32, GetParam()), false, false),
-               "choose: expected weights of f32, bf16 or f64, got i32");
+  EXPECT_ERROR(sample_one_hot(zeros({2}, DType::kI32, GetParam()), false, false),
+               "sample_one_hot: expected weights of f32, bf16 or f64, got i32");
   EXPECT_ERROR(rotary(zeros({2, 1, 6}, DType::kF32, GetParam()), 2), "rotary: expected heads of an even depth, got 3");
   EXPECT_ERROR(relative_score(zeros({2, 1, 6}, DType::kF32, GetParam()), zeros({4, 3}, DType::kF32, GetParam()), 5, 2),
                "relative_score: expected distances [2w+1,3], got [4,3]");

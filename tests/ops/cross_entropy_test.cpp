@@ -23,7 +23,7 @@ Result run(Device device, bool consume) {
   Gradient dx(x), dweight(weight);
   Tape tape(device);
   tape.reset();
-  const Recording recording(tape);
+  const TapeScope tape_scope(tape);
   const Var logits = linear(Var(x, &dx), Var(weight, &dweight));
   tape.backward(mean(cross_entropy(logits, targets, 0.1f, -1, consume)));
   return {to_host<float>(dx.sum), to_host<float>(dweight.sum), tape.peak_bytes()};

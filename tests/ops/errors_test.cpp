@@ -94,7 +94,7 @@ TEST(OpErrors, BatchNorm) {
                "fold_batch_norm: expected the running mean of shape [4], got [3]");
   Tape tape(Device::cpu());
   tape.reset();
-  const Recording recording(tape);
+  const TapeScope tape_scope(tape);
   EXPECT_ERROR(batch_norm(f32({1, 3}), f32({3}), f32({3}), running),
                "batch_norm: expected at least 2 values of each channel in training, got 1");
 }
@@ -139,7 +139,8 @@ TEST(OpErrors, Attention) {
 TEST(OpErrors, Recurrence) {
   EXPECT_ERROR(cell(Cell::kGru, f32({2, 9}), f32({2, 8}), {f32({2, 3}), {}}),
                "cell: expected the state's gates of shape [2,9], got [2,8]");
-  EXPECT_ERROR(cell(Cell::kLstm, f32({2, 12}), f32({2, 12}), {f32({2, 3}), {}}), "cell: expected the memory, got none");
+  EXPECT_ERROR(cell(Cell::kLstm, f32({2, 12}), f32({2, 12}), {f32({2, 3}), {}}),
+               "cell: expected the cell state, got none");
   EXPECT_ERROR(recurrent(f32({4, 2, 9}), {.cell = Cell::kGru, .weight = f32({9, 4})}),
                "recurrent: expected the weight of shape [12,4], got [9,4]");
   EXPECT_ERROR(recurrent(f32({4, 2, 8}), {.cell = Cell::kGru, .weight = f32({9, 3})}),
@@ -170,7 +171,7 @@ TEST(Precision, Int8IsForDecodingAlone) {
   EXPECT_EQ(product_precision(), Precision::kInt8);
   Tape tape(Device::cpu());
   tape.reset();
-  const Recording recording(tape);
+  const TapeScope tape_scope(tape);
   EXPECT_EQ(product_precision(), Precision::kBF16);
 }
 

@@ -188,7 +188,7 @@ Fingerprint train_step(const ModelConfig& config) {
     corpus.lines.push_back(i);
   }
   Tape tape(Device::cpu(), 1);
-  const Recording recording(tape);
+  const TapeScope tape_scope(tape);
   const std::vector<int64_t> all = {0, 1, 2};
   const Batch batch = make_batch(corpus, all, {}, Device::cpu());
   SequenceLoss sequence_loss({}, config.attention);

@@ -35,16 +35,16 @@ TEST(Arena, IsUsedOnlyInItsScopeAndForItsDevice) {
   EXPECT_NE(zeros({1}, DType::kF32, Device::cpu()).buffer(), nullptr);
 }
 
-TEST(Arena, HandsOutAgainWhatWasGivenBack) {
+TEST(Arena, ReusesReleasedMemory) {
   Arena arena(Device::cpu(), 4096);
   std::byte* a = arena.allocate(1000);
   std::byte* b = arena.allocate(500);
   const size_t used = arena.used();
-  arena.give_back(a, 1000);
-  arena.give_back(b, 500);
-  EXPECT_EQ(arena.allocate(400), b);  // the smallest that is large enough
+  arena.release(a, 1000);
+  arena.release(b, 500);
+  EXPECT_EQ(arena.allocate(400), b);  // the smallest piece that is large enough
   std::byte* first = arena.allocate(600);
-  std::byte* second = arena.allocate(300);  // what the first left of its piece
+  std::byte* second = arena.allocate(300);  // the remainder of the first piece
   EXPECT_EQ(first, a);
   EXPECT_EQ(second, a + 640);
   EXPECT_EQ(arena.used(), used);
@@ -54,10 +54,10 @@ TEST(Arena, HandsOutAgainWhatWasGivenBack) {
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-TEST(ArenaDeathTest, AddressSanitizerCatchesUseAfterGivingBack) {
+TEST(ArenaDeathTest, AddressSanitizerCatchesUseAfterRelease) {
   Arena arena(Device::cpu());
   std::byte* a = arena.allocate(64);
-  arena.give_back(a, 64);
+  arena.release(a, 64);
   EXPECT_DEATH(*a = std::byte{1}, "use-after-poison");
 }
 

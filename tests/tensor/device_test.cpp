@@ -8,7 +8,7 @@
 namespace fovea {
 namespace {
 
-TEST(DeviceNames, AreUnderstood) {
+TEST(DeviceNames, AreParsed) {
   EXPECT_EQ(device_named("cpu"), Device::cpu());
   EXPECT_EQ(device_named("auto"), cuda::device_count() > 0 ? Device::cuda() : Device::cpu());
   for (const char* wrong : {"gpu", "", "CUDA", "cuda:", "cuda:x", "cuda:-1", "cuda1", "cuda:0 "}) {
@@ -16,7 +16,7 @@ TEST(DeviceNames, AreUnderstood) {
   }
 }
 
-TEST(DeviceNames, ACardThatIsNotThereIsSaidSo) {
+TEST(DeviceNames, AMissingGpuIsReported) {
   if (!cuda::is_built()) {
     EXPECT_ERROR(device_named("cuda"),
                  "device: this build has no CUDA support; configure with -DFOVEA_CUDA=ON, or use cpu");

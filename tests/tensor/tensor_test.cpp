@@ -25,7 +25,7 @@ TEST(Shape, KnowsItsSizes) {
   EXPECT_EQ(fmt::format("{}", shape), "[2,3,5]");
 }
 
-TEST(Shape, RefusesWhatItCannotBe) {
+TEST(Shape, RejectsInvalidSizes) {
   EXPECT_ERROR((Shape{1, 1, 1, 1, 1, 1, 1}), "shape: expected at most 6 axes, got 7");
   EXPECT_ERROR((Shape{2, -1}), "shape: expected sizes of at least 0, got [2,-1]");
   EXPECT_ERROR((Shape{2, 3}[2]), "shape: expected an axis of [2,3], got axis 2");
@@ -33,9 +33,9 @@ TEST(Shape, RefusesWhatItCannotBe) {
 
 TEST(Bf16, RoundsToNearestEven) {
   EXPECT_EQ(static_cast<float>(bf16(1.0f)), 1.0f);
-  EXPECT_EQ(bf16(1.0f + 0x1p-8f).bits, bf16(1.0f).bits);                // a tie goes to even
-  EXPECT_EQ(bf16(1.0f + 3 * 0x1p-8f).bits, bf16(1.0f + 0x1p-6f).bits);  // and up where that is even
-  EXPECT_EQ(bf16(1.0f + 0x1.02p-8f).bits, bf16(1.0f + 0x1p-7f).bits);   // above a tie goes up
+  EXPECT_EQ(bf16(1.0f + 0x1p-8f).bits, bf16(1.0f).bits);                // a tie is rounded to even
+  EXPECT_EQ(bf16(1.0f + 3 * 0x1p-8f).bits, bf16(1.0f + 0x1p-6f).bits);  // which may be up
+  EXPECT_EQ(bf16(1.0f + 0x1.02p-8f).bits, bf16(1.0f + 0x1p-7f).bits);   // above a tie it is rounded up
   EXPECT_TRUE(std::isnan(static_cast<float>(bf16(std::numeric_limits<float>::quiet_NaN()))));
   EXPECT_TRUE(std::isinf(static_cast<float>(bf16(std::numeric_limits<float>::max()))));
 }
@@ -48,7 +48,7 @@ TEST(Tensor, SlicesAndReshapesShareElements) {
   EXPECT_EQ(x[2].shape(), (Shape{2}));
 }
 
-TEST(Tensor, RefusesWhatDoesNotFit) {
+TEST(Tensor, RejectsInvalidRanges) {
   const Tensor x = zeros({3, 2}, DType::kF32, kCpu);
   EXPECT_ERROR(x.reshape({5}), "reshape: expected a shape of 6 elements like [3,2], got [5]");
   EXPECT_ERROR(x.slice(1, 4), "slice: expected a range within 0..3, got 1..4");

@@ -70,7 +70,7 @@ TEST_P(HeapTest, ATrainingStepAllocatesNothingAfterWarmUp) {
   for (int step = 0; step < 8; ++step) {
     if (step == 4) before = fovea::testing::heap_allocations();
     tape.reset();
-    const Recording recording(tape);
+    const TapeScope tape_scope(tape);
     const Var loss = model.loss(source, lengths, target);
     (step == 0 ? first : last) = loss.value().data<float>()[0];
     tape.backward(loss);

@@ -1,5 +1,5 @@
-// The CPU backend: f32 and bf16, SIMD through Highway with run-time dispatch, products through oneDNN
-// and our own bf16 kernels, threads through base/threads.h.
+// The CPU backend: f32 and bf16, with SIMD through Highway and run-time dispatch, GEMMs with oneDNN and our own bf16
+// kernels, and threads of base/threads.h.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace fovea {
 
 const KernelTable& cpu_kernels();
 
-// Throws Error where the environment variable FOVEA_ISA names no instruction set. cpu_kernels does so, too.
+// Throws Error if the environment variable FOVEA_ISA names no instruction set, as cpu_kernels does.
 void check_instruction_set();
-// What the CPU has and what is used, as `fovea --version` prints it.
+// Describes the CPU and the instruction set in use, for `fovea --version`.
 std::string describe_cpu();
 
 }  // namespace fovea

@@ -1,4 +1,4 @@
-// Every function of the CPU table, by the name of its entry.
+// Declares the functions of the CPU table; each has the name of its kernel.
 #pragma once
 
 #include "kernels/kernels.h"

@@ -1,4 +1,4 @@
-// Every function of the reference table, by the name of its entry.
+// Declares the functions of the reference table; each has the name of its kernel.
 #pragma once
 
 #include "kernels/kernels.h"

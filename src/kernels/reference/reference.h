@@ -1,5 +1,5 @@
-// The specification: plain loops in f32 and f64, one function per equation. The other backends are
-// tested against it, and every gradient in it against central differences.
+// The specification: plain loops in f32 and f64, one function per equation. Tests compare the other backends with it,
+// and each of its gradients with central differences.
 #pragma once
 
 #include "kernels/kernels.h"

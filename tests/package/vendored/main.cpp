@@ -22,7 +22,7 @@ int main() {
   double loss = 0;
   for (int step = 0; step < 500; ++step) {
     tape.reset();
-    const fovea::Recording recording(tape);
+    const fovea::TapeScope recording(tape);
     const fovea::Var error = mean(square(line(inputs) - fovea::Var(expected)));
     loss = error.value().data<float>()[0];
     tape.backward(error);

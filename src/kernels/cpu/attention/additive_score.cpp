@@ -1,6 +1,6 @@
-// Bahdanau's additive score, score[t,s] = sum_d v[d] tanh(q[t,d] + k[s,d]), without ever writing the tanh:
+// Bahdanau's additive score, score[t,s] = sum_d v[d] tanh(q[t,d] + k[s,d]), computed without storing the tanh:
 //   score = sum v - 2 sum v r,   r = 1 / (1 + e^2q e^2k)
-// Two cells share a reciprocal: v/a + w/b = (v b + w a) / (ab).
+// Two elements share one reciprocal: v/a + w/b = (v b + w a) / (ab).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention/additive_score.cpp"
 #include "kernels/cpu/attention/additive_score.h"
@@ -15,7 +15,7 @@ namespace {
 
 using namespace additive;
 
-constexpr int64_t kKeyBlock = 128;  // rows of keys in one item of work
+constexpr int64_t kKeyBlock = 128;  // rows of keys in one work item
 
 // sums[i][j] += v r over one chunk, for kRows queries and two keys.
 template <class Kind, int kRows>
@@ -34,21 +34,21 @@ HWY_INLINE void score_chunk(const Panel& query, const Panel& keys, const float* 
   }
 }
 
-// The work of one thread: a block of keys against blocks of queries, all of one sentence and head.
+// The work of one thread: a block of keys and the blocks of queries of one sentence and head.
 template <class T> class Scorer {
  public:
   Scorer(const Problem<T>& problem, T* score)
       : problem_(problem),
         score_(score),
         chunks_(divide_up(problem.width, kChunk)),
-        v_(scratch<float, struct ForwardV>(chunks_ * kChunk)) {
+        v_(workspace<float, struct ForwardV>(chunks_ * kChunk)) {
     const int64_t width = chunks_ * kChunk;
-    query_ = {.near = {scratch<float, struct QueryNear>(kQueryBlock * width), width, kChunk},
-              .far = {scratch<float, struct QueryFar>(kQueryBlock * width), width, kChunk},
-              .reach = scratch<float, struct QueryReach>(chunks_)};
-    keys_ = {.near = {scratch<float, struct KeysNear>(kKeyBlock * width), width, kChunk},
-             .far = {scratch<float, struct KeysFar>(kKeyBlock * width), width, kChunk},
-             .reach = scratch<float, struct KeysReach>(chunks_)};
+    query_ = {.near = {workspace<float, struct QueryNear>(kQueryBlock * width), width, kChunk},
+              .far = {workspace<float, struct QueryFar>(kQueryBlock * width), width, kChunk},
+              .reach = workspace<float, struct QueryReach>(chunks_)};
+    keys_ = {.near = {workspace<float, struct KeysNear>(kKeyBlock * width), width, kChunk},
+             .far = {workspace<float, struct KeysFar>(kKeyBlock * width), width, kChunk},
+             .reach = workspace<float, struct KeysReach>(chunks_)};
   }
 
   void set_keys(int64_t pair, int64_t first_key) {
@@ -81,7 +81,7 @@ template <class T> class Scorer {
   }
 
  private:
-  // Rows of scores from query t of the panel on; 0 past the sentence's length.
+  // Computes rows of scores from query t of the panel on; they are 0 past the length of the sentence.
   template <int kRows> void score_rows(int64_t t, T* out) const {
     for (int64_t s = 0; s < key_rows_.count; s += 2) {
       Floats sums[kRows][2];
@@ -106,7 +106,7 @@ template <class T> class Scorer {
     const Panel far_q = query_.far.from_row(t), far_k = two_keys(keys_.far, s);
     for (; i < chunks_; ++i) score_chunk<Far>(far_q, far_k, v_, order_.chunk[i], sums);
   }
-  // Keys s and s + 1; the last stands for its missing neighbour too.
+  // Processes keys s and s + 1; at the end the last key is used twice.
   Panel two_keys(const Panel& keys, int64_t s) const {
     return {keys.at(s, 0), s + 1 < key_rows_.count ? keys.row_stride : 0, keys.chunk_stride};
   }
@@ -117,13 +117,13 @@ template <class T> class Scorer {
   float* v_;
   Prepared query_, keys_;
   int64_t pair_ = 0, first_key_ = 0;
-  Rows<const T> key_rows_{};  // up to the sentence's length
+  Rows<const T> key_rows_{};  // up to the length of the sentence
   float v_sum_ = 0;
   Order order_{};
 };
 
-// With one query nothing is used twice, and the exponential of a sum costs less than those of its parts.
-// Items count sentences and heads within positions, as the keys lie.
+// With one query no exponential is used twice, and the exponential of a sum costs less than those of its terms. Work
+// items are ordered by position, then by sentence and head, as the keys are stored.
 template <class T> void score_one(const Problem<T>& problem, T* score) {
   const int64_t pairs = problem.batch * problem.heads, positions = problem.positions;
   parallel_for(pairs * positions, kItemCells / 8 / (problem.width + 1) + 1, [&](int64_t begin, int64_t end) {
@@ -177,11 +177,11 @@ namespace fovea::cpu {
 FOVEA_DISPATCH(additive_score, AdditiveScoreArgs)
 
 void additive_attention(Stream& stream, const AdditiveAttentionArgs& args) {
-  additive_attention_by_parts(cpu_kernels(), stream, args);
+  additive_attention_unfused(cpu_kernels(), stream, args);
 }
 
 void additive_attention_grad(Stream& stream, const AdditiveAttentionGradArgs& args) {
-  additive_attention_grad_by_parts(cpu_kernels(), stream, args);
+  additive_attention_grad_unfused(cpu_kernels(), stream, args);
 }
 
 }  // namespace fovea::cpu

@@ -1,7 +1,7 @@
-// What the additive score and its gradient share: rows of queries and keys, prepared so that each of the
-// T*S*D cells costs a product, an addition and half a reciprocal. tanh x = 1 - 2r with r = 1 / (1 + e^2x),
-// and e^2(q+k) = e^2q e^2k: the exponentials are taken once a row. Where their product could overflow,
-// q + k is formed first and its exponential taken in every cell.
+// The common parts of the additive score and its gradient: rows of queries and keys, prepared so that each of the T*S*D
+// elements costs a multiplication, an addition and half a reciprocal. tanh x = 1 - 2r with r = 1 / (1 + e^2x), and
+// e^2(q+k) = e^2q e^2k, so that the exponentials are computed once per row. If their product could overflow, q + k is
+// added first and the exponential computed for each element.
 #include <hwy/cache_control.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE::additive {
 
-constexpr int64_t kChunk = 2 * kLanes;   // cells of a row: two registers that share a reciprocal
-constexpr int64_t kQueryBlock = 64;      // rows of queries worked on at a time
-constexpr int64_t kItemCells = 1 << 16;  // fewer cells than this are not worth another thread
+constexpr int64_t kChunk = 2 * kLanes;   // elements of a row: two registers that share a reciprocal
+constexpr int64_t kQueryBlock = 64;      // rows of queries processed together
+constexpr int64_t kItemCells = 1 << 16;  // fewest elements for another thread
 constexpr float kReach = 21.0f;          // the product of two 1 + e^2x is finite up to this x
 
-// The rows of one sentence and head: row i begins at first + i * stride.
+// The rows of one sentence and head: row i starts at first + i * stride.
 template <class T> struct Rows {
   T* first;
   int64_t stride, count, width;
@@ -39,7 +39,7 @@ template <class T> struct Rows {
   }
 };
 
-// Rows to work on, in f32, padded to whole chunks.
+// Rows in f32, padded to whole chunks.
 struct Panel {
   float* data;
   int64_t row_stride, chunk_stride;
@@ -59,7 +59,7 @@ HWY_INLINE void store_pair(Pair x, float* p) {
 HWY_INLINE Pair& operator+=(Pair& a, Pair b) { return a = {a.low + b.low, a.high + b.high}; }
 HWY_INLINE Floats neg_mul_add(Floats a, Floats b, Floats c) { return hn::NegMulAdd(a.v, b.v, c.v); }  // c - a * b
 
-// A chunk of which the first n <= kChunk cells are there.
+// Loads a chunk of which the first n <= kChunk elements exist.
 template <class T> HWY_INLINE Pair load_pair(const T* p, int64_t n) {
   if (n >= kChunk) return {load(p), load(p + kLanes)};
   if (n <= kLanes) return {load(p, FirstLanes{n}), Floats(0)};
@@ -69,8 +69,8 @@ template <class T> HWY_INLINE Pair load_pair(const Rows<T>& rows, int64_t row, i
   return load_pair(rows.at(row, chunk), std::min(rows.width - chunk * kChunk, kChunk));
 }
 
-// e^2x for |x| <= 43 with a relative error of 1.5e-7, which is a quarter of that in tanh and less: 2^n e^2h
-// with 2x = n ln 2 + 2h. n is added to the exponent field.
+// Returns e^2x for |x| <= 43 with a relative error of 1.5e-7, which contributes at most a quarter of it to tanh: 2^n
+// e^2h with 2x = n ln 2 + 2h. n is added to the exponent field.
 HWY_INLINE Floats exp_twice(Floats x) {
   const IntTag di;
   const Floats shifted = mul_add(x, Floats(2 * detail::kLog2E), Floats(detail::kRound));
@@ -79,23 +79,23 @@ HWY_INLINE Floats exp_twice(Floats x) {
   return hn::BitCast(FloatTag(), hn::Add(hn::BitCast(di, e.v), hn::ShiftLeft<23>(hn::BitCast(di, shifted.v))));
 }
 
-// The lines a row's chunk lies in, of the next row: the stride between rows defeats the machine's own.
+// Prefetches the chunk of the next row, because the hardware does not predict the stride between rows.
 template <class T> HWY_INLINE void prefetch(const T* chunk) {
   hwy::Prefetch(chunk);
   if constexpr (kChunk * sizeof(T) > 64) hwy::Prefetch(chunk + 64 / sizeof(T));
 }
 
-// How 1 + e^2(q+k) comes from what the panels hold.
-struct Near {  // of e^2q and e^2k
+// The two ways to compute 1 + e^2(q+k) from the panels.
+struct Near {  // from e^2q and e^2k
   static HWY_INLINE Floats denominator(Floats q, Floats k) { return mul_add(q, k, Floats(1)); }
 };
-struct Far {  // of q and k
+struct Far {  // from q and k
   static HWY_INLINE Floats denominator(Floats q, Floats k) {
     return exp_twice(minimum(maximum(q + k, Floats(-kReach)), Floats(kReach))) + Floats(1);
   }
 };
 
-// 1/x to about a unit in the last place, for 1 <= x <= 1e37.
+// Returns 1/x with an error of about one unit in the last place, for 1 <= x <= 1e37.
 HWY_INLINE Floats reciprocal(Floats x) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
   const Floats near = hn::ApproximateReciprocal(x.v);
@@ -105,34 +105,34 @@ HWY_INLINE Floats reciprocal(Floats x) {
 #endif
 }
 
-// Rows in both forms: all chunks in `near`, and in `far` those whose sums could reach too far.
+// Rows in both forms: all chunks in `near`, and in `far` those whose sums could overflow.
 struct Prepared {
   Panel near, far;
-  float* reach;  // of each chunk the largest |x|
+  float* reach;  // the largest |x| of each chunk
 };
 
 template <class T> void fill_near(const Prepared& to, const Rows<T>& rows) {
   const int64_t chunks = rows.chunks();
-  float* most = scratch<float, struct MostOfChunk>(chunks * kLanes);
-  std::fill_n(most, chunks * kLanes, 0.0f);
+  float* running_max = workspace<float, struct ChunkMaximum>(chunks * kLanes);
+  std::fill_n(running_max, chunks * kLanes, 0.0f);
   for (int64_t row = 0; row < rows.count; ++row) {
     for (int64_t c = 0; c < chunks; ++c) {
       const Pair x = load_pair(rows, row, c);
       prefetch(rows.at(row + 1, c));
       store_pair({exp_twice(x.low), exp_twice(x.high)}, to.near.at(row, c));
-      store(maximum(load(most + c * kLanes), maximum(abs(x.low), abs(x.high))), most + c * kLanes);
+      store(maximum(load(running_max + c * kLanes), maximum(abs(x.low), abs(x.high))), running_max + c * kLanes);
     }
   }
-  for (int64_t c = 0; c < chunks; ++c) to.reach[c] = max(load(most + c * kLanes));
+  for (int64_t c = 0; c < chunks; ++c) to.reach[c] = max(load(running_max + c * kLanes));
 }
 
-// The chunks in the order they are worked on: near ones first.
+// The order in which chunks are processed: near ones first.
 struct Order {
   int32_t* chunk;
   int64_t near, count;
 };
 inline Order find_order(const Prepared& query, const Prepared& keys, int64_t count) {
-  Order order{scratch<int32_t, struct ChunkOrder>(count), 0, count};
+  Order order{workspace<int32_t, struct ChunkOrder>(count), 0, count};
   for (int64_t c = 0; c < count; ++c) order.chunk[c] = static_cast<int32_t>(c);
   const auto is_near = [&](int32_t c) { return query.reach[c] + keys.reach[c] <= kReach; };
   order.near = std::partition(order.chunk, order.chunk + count, is_near) - order.chunk;
@@ -147,7 +147,7 @@ template <class T> void fill_far(const Prepared& to, const Rows<T>& rows, const 
   }
 }
 
-// What both directions know: query [T,B,H,d], keys [S,B,H,d], v [H,d], lengths [B].
+// The arguments of both directions: query [T,B,H,d], keys [S,B,H,d], v [H,d], lengths [B].
 template <class T> struct Problem {
   const T *query, *keys;
   const float* v;
@@ -166,7 +166,7 @@ template <class T> struct Problem {
         positions(args.keys.dim(0)),
         width(args.query.dim(2) / args.heads) {}
 
-  int64_t length(int64_t pair) const {  // of the sentence, for pair = b * heads + h
+  int64_t length(int64_t pair) const {  // of the sentence, with pair = b * heads + h
     return lengths ? std::clamp<int64_t>(lengths[pair / heads], 0, positions) : positions;
   }
   template <class U> Rows<U> rows(U* tensor, int64_t pair, int64_t count) const {

@@ -1,7 +1,7 @@
 // The gradient of the additive score. With g = dscore and r = 1 / (1 + e^2(q+k)), so that tanh is 1 - 2r:
 //   dv = sum g (1 - 2r),   dq = 4v sum_s g r(1-r),   dk = 4v sum_t g r(1-r)
-// Nothing is carried from one d to another, so the work is cut along d and needs no sums across threads
-// but that of dv over the sentences.
+// The columns d are independent, so the work is split along d, and only dv is summed across threads, over the
+// sentences.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention/additive_score_grad.cpp"
 #include "base/threads.h"
@@ -14,10 +14,10 @@ namespace {
 
 using namespace additive;
 
-constexpr int64_t kKeyBlock = 256;       // columns of dscore held in f32 at a time
-constexpr int64_t kPartCells = 1 << 16;  // of keys in one part: they and their gradient stay in cache
+constexpr int64_t kKeyBlock = 256;       // columns of dscore in f32 at a time
+constexpr int64_t kPartCells = 1 << 16;  // elements of keys in one part: they and their gradient stay in cache
 
-// What one chunk of a query and a key adds: g r to the sum behind dv, g r(1-r) to those behind dq and dk.
+// The contributions of one chunk of a query and a key: g r to the sum for dv, g r(1-r) to the sums for dq and dk.
 struct CellGrad {
   Pair r, slope;
 };
@@ -28,10 +28,10 @@ template <class Kind> HWY_INLINE CellGrad make_cell(const Pair& q, const Pair& k
   return {gr, {neg_mul_add(gr.low, r.low, gr.low), neg_mul_add(gr.high, r.high, gr.high)}};
 }
 
-// One chunk of two keys against `queries` queries. Rows lie kChunk apart.
+// One chunk of two keys with `queries` queries. Rows are kChunk apart.
 struct Tile {
   const float *query, *key, *next_key;
-  const float* dscore;    // two columns of rows kKeyBlock long
+  const float* dscore;    // two columns of rows of length kKeyBlock
   float *dquery, *dkeys;  // sums of g r(1-r)
   int64_t queries;
 };
@@ -62,7 +62,7 @@ HWY_INLINE void add_to(float* p, Pair x) {
   store(load(p + kLanes) + x.high, p + kLanes);
 }
 
-// gradient[row] += 4v sums, one chunk
+// gradient[row] += 4v sums, for one chunk
 template <class T>
 HWY_INLINE void add_gradient(const Rows<T>& gradient, int64_t row, int64_t chunk, Pair sums, Pair v) {
   T* p = gradient.at(row, chunk);
@@ -86,27 +86,27 @@ template <class T> void add_gradient(const Rows<T>& gradient, const Panel& sums,
   }
 }
 
-// The chunks [first, end) of one sentence and head (pair = b * heads + h). In its panels the rows of a
-// chunk lie together.
+// The chunks [first, end) of one sentence and head (pair = b * heads + h). Its panels store the rows of a chunk
+// contiguously.
 template <class T> class Part {
  public:
   Part(const Problem<T>& problem, int64_t pair, int64_t first, int64_t end)
       : problem_(problem), pair_(pair), first_(first), end_(end), length_(problem.length(pair)) {
-    // An odd number of rows keeps the chunks from meeting in the same sets of the cache.
+    // An odd number of rows avoids cache conflicts between the chunks.
     const int64_t key_size = (length_ / 2 * 2 + 3) * kChunk, query_size = (kQueryBlock + 1) * kChunk;
-    query_ = {.near = {scratch<float, struct GradQueryNear>(chunks() * query_size), kChunk, query_size},
-              .far = {scratch<float, struct GradQueryFar>(chunks() * query_size), kChunk, query_size},
-              .reach = scratch<float, struct GradQueryReach>(chunks())};
-    keys_ = {.near = {scratch<float, struct GradKeysNear>(chunks() * key_size), kChunk, key_size},
-             .far = {scratch<float, struct GradKeysFar>(chunks() * key_size), kChunk, key_size},
-             .reach = scratch<float, struct GradKeysReach>(chunks())};
-    dquery_ = {scratch<float, struct GradDQuery>(chunks() * query_size), kChunk, query_size};
-    dkeys_ = {scratch<float, struct GradDKeys>(chunks() * key_size), kChunk, key_size};
-    dscore_ = scratch<float, struct GradDScore>(kQueryBlock * kKeyBlock);
-    r_sums_ = scratch<float, struct GradRSums>(chunks() * kChunk);
+    query_ = {.near = {workspace<float, struct GradQueryNear>(chunks() * query_size), kChunk, query_size},
+              .far = {workspace<float, struct GradQueryFar>(chunks() * query_size), kChunk, query_size},
+              .reach = workspace<float, struct GradQueryReach>(chunks())};
+    keys_ = {.near = {workspace<float, struct GradKeysNear>(chunks() * key_size), kChunk, key_size},
+             .far = {workspace<float, struct GradKeysFar>(chunks() * key_size), kChunk, key_size},
+             .reach = workspace<float, struct GradKeysReach>(chunks())};
+    dquery_ = {workspace<float, struct GradDQuery>(chunks() * query_size), kChunk, query_size};
+    dkeys_ = {workspace<float, struct GradDKeys>(chunks() * key_size), kChunk, key_size};
+    dscore_ = workspace<float, struct GradDScore>(kQueryBlock * kKeyBlock);
+    r_sums_ = workspace<float, struct GradRSums>(chunks() * kChunk);
   }
 
-  // Adds to dquery and dkeys and sets its columns of dv [B,H,d], where they are given.
+  // Adds to dquery and dkeys and sets its columns of dv [B,H,d], if they are given.
   void run(const T* dscore, T* dquery, T* dkeys, float* dv) {
     std::fill_n(r_sums_, chunks() * kChunk, 0.0f);
     if (problem_.queries == 1) {
@@ -121,7 +121,7 @@ template <class T> class Part {
   int64_t chunks() const { return end_ - first_; }
   template <class U> Rows<U> columns(const Rows<U>& rows) const { return rows.columns(first_, end_); }
 
-  // With one query nothing is used twice: each key's gradient is complete at once.
+  // With one query no exponential is used twice, and the gradient of each key is complete after one term.
   void run_one(const T* dscore, T* dquery, T* dkeys) {
     const auto query = columns(problem_.rows(problem_.query, pair_, 1));
     const auto keys = columns(problem_.rows(problem_.keys, pair_, length_));
@@ -170,7 +170,7 @@ template <class T> class Part {
     for (int64_t t = 0; t < dscore.count; ++t) {
       float* row = dscore_ + t * kKeyBlock;
       Floats total(0);
-      if (dscore.width % 2) row[dscore.width] = 0;  // for the last key where it stands for its neighbour too
+      if (dscore.width % 2) row[dscore.width] = 0;  // the last key is used twice if their number is odd
       each_register(dscore.width, [&](int64_t s, auto lanes) {
         const Floats g = load(dscore.at(t, 0) + s, lanes);
         store(g, row + s, lanes);
@@ -211,12 +211,12 @@ template <class T> void grad_all(const AdditiveScoreGradArgs& args) {
   const Problem<T> problem(args);
   const int64_t pairs = problem.batch * problem.heads, chunks = divide_up(problem.width, kChunk);
   if (pairs * chunks == 0) return;
-  // As many chunks in a part as fit into the cache, but enough parts for the threads.
+  // A part has as many chunks as fit into the cache, but there are enough parts for all threads.
   const int64_t fitting = kPartCells / (problem.positions * kChunk + 1);
   const int64_t size = std::clamp<int64_t>(std::min(fitting, pairs * chunks / (2 * thread_count())), 1, chunks);
   const int64_t parts = divide_up(chunks, size);
   const auto data = [](const Tensor& x) { return x ? x.data<T>() : nullptr; };
-  float* dv = args.dv ? scratch<float, struct GradDV>(pairs * problem.width) : nullptr;
+  float* dv = args.dv ? workspace<float, struct GradDV>(pairs * problem.width) : nullptr;
 
   const int64_t cells = problem.queries * problem.positions * size * kChunk;
   parallel_for(pairs * parts, kItemCells / (cells + 1) + 1, [&](int64_t begin, int64_t end) {

@@ -1,6 +1,6 @@
-// Scaled dot-product attention (Vaswani et al. 2017, equation 1), out = softmax(scale q k^T + mask) v, with
-// dropout on the weights. A strip of queries meets all keys of its sentence and head at once; no more than
-// these weights are ever held, and only the log-sum-exp of each row is kept for backward.
+// Scaled dot-product attention (Vaswani et al. 2017, equation 1), out = softmax(scale q k^T + mask) v, with dropout on
+// the weights. A strip of queries is processed with all keys of its sentence and head, so that only the weights of a
+// strip are in memory; backward needs only the log-sum-exp of each row.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention/dot_attention.cpp"
 #include "kernels/cpu/attention/dot_attention.h"
@@ -39,7 +39,7 @@ template <class T> class Attention {
   Panel turned_keys() const { return panel<struct TurnedKeys>(args_.query.dim(2) / args_.heads, shape_.keys); }
   Panel packed_values() const { return panel<struct PackedValues>(shape_.keys, args_.values.dim(2) / args_.heads); }
 
-  // The keys and values that the last query sees, and no other sees more.
+  // Returns the keys and values that are visible to the last query; no other query sees more.
   void pack_memory(int64_t pair) const {
     const int64_t seen = mask_of((pair + 1) * shape_.queries - 1).visible;
     const auto keys = head_of<T>(args_.keys, args_.heads, pair).rows(0, seen);
@@ -64,7 +64,7 @@ template <class T> class Attention {
     for (int64_t t = 0; t < count; ++t) store_row(mixed.at(t), out, t);
   }
 
-  // Straight from the keys and values as they lie.
+  // Computes from the keys and values as stored, without packing.
   void attend_few(int64_t pair) const {
     const auto query = head_of<T>(args_.query, args_.heads, pair);
     const auto out = head_of<T>(args_.out, args_.heads, pair);
@@ -80,7 +80,7 @@ template <class T> class Attention {
     }
   }
 
-  // Scores become weights, ready to be multiplied with the values.
+  // Converts scores to weights, ready for the multiplication by the values.
   void weigh_row(int64_t row, float* scores, int64_t columns) const {
     args_.lse.data<float>()[row] = softmax_row(scores, columns, mask_of(row));
     if (args_.weights) {

@@ -1,5 +1,5 @@
-// What dot attention and its gradient share: heads of sequences as packed f32 matrices, their products, and
-// the masked softmax of a row. Work goes in strips of queries against all keys of a sentence and head.
+// The common parts of dot-product attention and its gradient: heads of sequences as packed f32 matrices, their GEMMs,
+// and the masked softmax of a row. The work is split into strips of queries, each with all keys of a sentence and head.
 #include <hwy/cache_control.h>
 
 #include "kernels/cpu/attention/masked_score_rows.h"
@@ -17,13 +17,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE::dot {
 
-constexpr int64_t kStrip = 32;           // queries worked on at a time
-constexpr int64_t kFew = 4;              // fewer queries do not repay packing the keys
-constexpr int64_t kItemTerms = 1 << 19;  // fewer terms than this are not worth another thread
+constexpr int64_t kStrip = 32;           // queries processed together
+constexpr int64_t kFew = 4;              // packing the keys pays off from this number of queries on
+constexpr int64_t kItemTerms = 1 << 19;  // fewest multiplications for another thread
 
 constexpr int64_t padded(int64_t width) { return divide_up(width, kLanes) * kLanes; }
 
-// One head of one sentence in a sequence [N,B,H,width]: row i begins at first + i * stride.
+// One head of one sentence in a sequence [N,B,H,width]: row i starts at first + i * stride.
 template <class T> struct Rows {
   T* first;
   int64_t stride, count, width;
@@ -36,25 +36,25 @@ template <class T> Rows<T> head_of(const Tensor& sequence, int64_t heads, int64_
   return {sequence.data<T>() + pair * width, sequence.dim(1) * sequence.dim(2), sequence.dim(0), width};
 }
 
-// A matrix in f32 whose rows lie `stride` apart, whole registers of which may be read and written.
+// A matrix in f32 with rows `stride` apart, padded so that whole registers can be read and written.
 struct Panel {
   float* data;
   int64_t stride;
   float* at(int64_t row) const { return data + row * stride; }
 };
-// A stride of whole kilobytes is avoided: all rows would meet in a few sets of the cache.
+// A stride of whole kilobytes is avoided, because it would map all rows to a few sets of the cache.
 template <class Name> Panel panel(int64_t rows, int64_t width) {
   const int64_t stride = padded(width) + (padded(width) % 256 == 0 ? kLanes : 0);
-  return {scratch<float, Name>(static_cast<size_t>(rows * stride)), stride};
+  return {workspace<float, Name>(static_cast<size_t>(rows * stride)), stride};
 }
 
-// Rows lie too far apart for the machine to foresee the next ones.
+// Prefetches rows, because the hardware does not predict their large stride.
 template <class T> HWY_INLINE void prefetch_after(const Rows<T>& rows, int64_t row) {
   constexpr int64_t kAhead = 5, kLine = 64 / sizeof(T);
   for (int64_t j = 0; j < rows.width; j += kLine) hwy::Prefetch(rows.at(row + kAhead) + j);
 }
 
-// to = scale * rows, with zeros in the padding
+// to = scale * rows, with zeros in the padding.
 template <class T> void pack(const Rows<T>& rows, float scale, const Panel& to) {
   for (int64_t i = 0; i < rows.count; ++i) {
     prefetch_after(rows, i);
@@ -63,13 +63,13 @@ template <class T> void pack(const Rows<T>& rows, float scale, const Panel& to) 
   }
 }
 
-// to[j][i] = from[i][j] for i < rows, j < columns. Whatever follows in a row of `to` is set to 0.
+// to[j][i] = from[i][j] for i < rows, j < columns. The padding of each row of `to` is set to 0.
 inline void transpose(const Panel& from, int64_t rows, int64_t columns, const Panel& to) {
   int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hn::Full128<float> d;
   for (; i + 4 <= rows; i += 4) {
-    for (int64_t j = 0; j < columns; j += 4) {  // the padding of `from` reaches that far
+    for (int64_t j = 0; j < columns; j += 4) {  // the padding of `from` covers a multiple of four
       const auto a = hn::LoadU(d, from.at(i) + j), b = hn::LoadU(d, from.at(i + 1) + j);
       const auto c = hn::LoadU(d, from.at(i + 2) + j), e = hn::LoadU(d, from.at(i + 3) + j);
       const auto low_ac = hn::InterleaveLower(d, a, c), high_ac = hn::InterleaveUpper(d, a, c);
@@ -87,15 +87,15 @@ inline void transpose(const Panel& from, int64_t rows, int64_t columns, const Pa
   }
 }
 
-// The left factor of a product: a matrix or its transpose.
+// The left factor of a GEMM: a matrix or its transpose.
 struct Left {
   const float* data;
-  int64_t row, column;  // distances
+  int64_t row, column;  // strides
 };
 inline Left rows_of(const Panel& a) { return {a.data, a.stride, 1}; }
 inline Left columns_of(const Panel& a) { return {a.data, 1, a.stride}; }
 
-// c (+)= a b with a [m,k], b [k,n], c [m,n]
+// c (+)= a b with a [m,k], b [k,n], c [m,n].
 struct Product {
   Left a;
   Panel b, c;
@@ -143,12 +143,12 @@ inline void multiply(const Product& product) {
   }
 }
 
-// The masked softmax of a row of scores in place, over `columns` of which some may be absent. Returns the
-// logarithm of the sum of exponentials, -inf where all are.
+// Computes the masked softmax of a row of scores in place, over `columns` of which some may be masked. Returns the
+// log-sum-exp, -inf if all are masked.
 inline float softmax_row(float* scores, int64_t columns, const RowMask& mask) {
   const int64_t visible = std::min(columns, mask.visible);
   const Floats hidden(-HUGE_VALF);
-  Floats most = hidden;
+  Floats running_max = hidden;
   each_register(visible, [&](int64_t s, auto lanes) {
     Floats score = load(scores + s, lanes);
     if (mask.bias) {
@@ -156,9 +156,9 @@ inline float softmax_row(float* scores, int64_t columns, const RowMask& mask) {
       score = if_greater(bias, hidden, score + bias, hidden);
       store(score, scores + s, lanes);
     }
-    most = maximum(most, keep(score, lanes, hidden));
+    running_max = maximum(running_max, mask_lanes(score, lanes, hidden));
   });
-  const float largest = max(most);
+  const float largest = max(running_max);
   if (largest == -HUGE_VALF) {
     std::fill(scores, scores + columns, 0.0f);
     return largest;
@@ -174,16 +174,16 @@ inline float softmax_row(float* scores, int64_t columns, const RowMask& mask) {
   return largest + std::log(total);
 }
 
-// Dropout's factors of the cells [first, first + columns).
+// Computes the dropout factors of the elements [first, first + columns).
 inline const float* dropout_row(const DropoutFactors& drawn, int64_t first, int64_t columns) {
-  const int64_t before = first % 4;  // words are drawn by fours
-  float* factors = scratch<float, struct WeightFactors>(static_cast<size_t>(before + columns + kWords));
+  const int64_t before = first % 4;  // Philox yields four words at a time
+  float* factors = workspace<float, struct WeightFactors>(static_cast<size_t>(before + columns + kWords));
   for (int64_t i = 0; i < before + columns; i += kWords)
     drawn.get(static_cast<uint64_t>(first - before + i) / 4, factors + i);
   return factors + before;
 }
 
-// out[s] = x . rows[s], by fours: out has room for three more.
+// out[s] = x . rows[s], four rows at a time: out is padded by three elements.
 template <class T> void dot_rows(const float* x, const Rows<T>& rows, float* out) {
   for (int64_t s = 0; s < rows.count; s += 4) {
     const T* row[4];
@@ -201,7 +201,7 @@ template <class T> void dot_rows(const float* x, const Rows<T>& rows, float* out
   }
 }
 
-// out = sum over s of weights[s] * rows[s], in whole registers
+// out = sum over s of weights[s] * rows[s], in whole registers.
 template <class T> void mix_rows(const float* weights, const Rows<T>& rows, float* out) {
   int64_t i = 0;
   for (; i + 4 * kLanes <= rows.width; i += 4 * kLanes) {

@@ -1,7 +1,7 @@
-// The gradient of dot attention. The weights w are computed again, a strip of queries at a time; with
-// dropout's factors f, dw = f (dout v^T):
+// The gradient of dot-product attention. The weights w are recomputed for a strip of queries at a time; with the
+// dropout factors f, dw = f (dout v^T):
 //   dv = (w f)^T dout,   ds = w (dw - sum over s of w dw),   dq = scale ds k,   dk = scale ds^T q
-// The weights come from the scores alone: a log-sum-exp in f32 says less about a row of large scores.
+// The softmax is recomputed from the scores, because a log-sum-exp in f32 is too inexact for a row of large scores.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention/dot_attention_grad.cpp"
 #include "kernels/cpu/attention/dot_attention.h"
@@ -14,7 +14,7 @@ namespace {
 
 using namespace dot;
 
-// to += scale * from
+// to += scale * from.
 template <class T> void add_rows(const Panel& from, float scale, const Rows<T>& to) {
   for (int64_t i = 0; i < to.count; ++i) {
     prefetch_after(to, i);
@@ -25,7 +25,7 @@ template <class T> void add_rows(const Panel& from, float scale, const Rows<T>& 
   }
 }
 
-// From scores and dout v^T of a row to w f and ds, in place.
+// Converts the scores and dout v^T of a row to w f and ds, in place.
 struct GradRow {
   float *weights, *dscores;
   int64_t columns;
@@ -44,7 +44,7 @@ void grad_row(const GradRow& row, const RowMask& mask, const float* factors) {
   });
 }
 
-// to[s] += weights[s] * row
+// to[s] += weights[s] * row.
 template <class T> void add_outer(const float* weights, const float* row, const Rows<T>& to) {
   for (int64_t s = 0; s < to.count; ++s) {
     prefetch_after(to, s);
@@ -55,7 +55,7 @@ template <class T> void add_outer(const float* weights, const float* row, const 
   }
 }
 
-// One sentence and head, pair = b * heads + h, for few queries: straight from the keys and values as they lie.
+// One sentence and head (pair = b * heads + h) with few queries, computed from the keys and values as stored.
 template <class T> void grad_few(const DotAttentionGradArgs& args, const DropoutFactors& drawn, int64_t pair) {
   const ScoreShape shape = shape_of(args);
   const auto head = [&](const Tensor& x) { return head_of<T>(x, args.heads, pair); };
@@ -81,11 +81,11 @@ template <class T> void grad_few(const DotAttentionGradArgs& args, const Dropout
   }
 }
 
-// The same for many, in strips.
+// One sentence and head with many queries, in strips.
 template <class T> void grad_head(const DotAttentionGradArgs& args, const DropoutFactors& drawn, int64_t pair) {
   const ScoreShape shape = shape_of(args);
   const auto mask_of = [&](int64_t row) { return mask_of_row(args.mask, shape, row); };
-  const int64_t seen = mask_of((pair + 1) * shape.queries - 1).visible;  // no query sees more than the last
+  const int64_t seen = mask_of((pair + 1) * shape.queries - 1).visible;  // no query sees more keys than the last one
   const auto head = [&](const Tensor& x) { return head_of<T>(x, args.heads, pair); };
   const Rows<T> keys = head(args.keys).rows(0, seen), values = head(args.values).rows(0, seen);
   const Panel k = panel<struct GradKeys>(seen, keys.width), turned_k = panel<struct TurnedKeys>(keys.width, seen);
@@ -131,7 +131,7 @@ template <class T> void grad_head(const DotAttentionGradArgs& args, const Dropou
 }
 
 void dot_attention_grad(const DotAttentionGradArgs& args) {
-  clear_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
+  zero_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
   const ScoreShape shape = shape_of(args);
   if (shape.queries == 0) return;
   const int64_t terms = shape.queries * shape.keys * (args.query.dim(2) + args.values.dim(2)) / shape.heads;

@@ -13,7 +13,7 @@ class GaussianWindow {
  public:
   GaussianWindow(float sigma, float width) : scale_(-1 / (2 * sigma * sigma)), width_(width) {}
 
-  // The window at a distance of s - center.
+  // Returns the window at a distance of s - center.
   HWY_INLINE Floats operator()(Floats away) const {
     const Floats weight = exp_nonpositive(away * away * Floats(scale_));
     return width_ == 0 ? weight : if_at_least(Floats(width_), abs(away), weight, Floats(0));
@@ -27,7 +27,7 @@ HWY_INLINE Floats distance(int64_t s, Floats center) {
   return Floats(hn::Iota(FloatTag(), static_cast<float>(s))) - center;
 }
 
-// Where the centre of row n of [B,H,T,S] stands in [T,B,H].
+// Returns the index in center [T,B,H] of row n of [B,H,T,S].
 inline int64_t center_of_row(const ScoreShape& shape, int64_t n) {
   const int64_t t = n % shape.queries, head = n / shape.queries;
   return t * shape.batch * shape.heads + head;

@@ -1,5 +1,5 @@
-// Rows of scores [B,H,T,S] under their mask, as softmax and sparsemax read them. Lengths and causality hide
-// the end of a row, so that a row is its first `visible` keys; a bias may hide any of those.
+// Masked rows of scores [B,H,T,S], for softmax and sparsemax. Lengths and the causal mask hide the end of a row, so
+// that a row consists of its first `visible` keys; a bias may mask any of these.
 #include <cmath>
 
 #include "kernels/cpu/common/parallel_blocks.h"
@@ -17,8 +17,8 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 
 struct RowMask {
-  int64_t visible;    // keys past these are absent
-  const float* bias;  // [S], null where there is none
+  int64_t visible;    // number of keys that lengths and causality leave
+  const float* bias;  // [S], null if there is none
 };
 
 inline RowMask mask_of_row(const Mask& mask, const ScoreShape& shape, int64_t row) {
@@ -27,14 +27,14 @@ inline RowMask mask_of_row(const Mask& mask, const ScoreShape& shape, int64_t ro
   if (mask.lengths) visible = std::min<int64_t>(visible, mask.lengths.data<int32_t>()[b]);
   if (mask.causal) visible = std::min(visible, t + mask.offset + 1);
   const float* bias = nullptr;
-  if (mask.bias) {  // an axis of one serves every index
+  if (mask.bias) {  // an axis of size one is broadcast
     const int64_t batch = mask.bias.dim(0), heads = mask.bias.dim(1), queries = mask.bias.dim(2);
     bias = mask.bias.data<float>() + ((b % batch * heads + h % heads) * queries + t % queries) * shape.keys;
   }
   return {std::max<int64_t>(0, visible), bias};
 }
 
-// What is left of a row: its visible scores with the bias added (-inf where it hides the key), and the largest.
+// The visible scores of a row with the bias added (-inf if it masks the key), and their maximum.
 struct ScoreRow {
   float* scores;
   int64_t visible;
@@ -42,9 +42,9 @@ struct ScoreRow {
 };
 
 template <class T> ScoreRow read_scores(const T* x, const RowMask& mask) {
-  float* scores = scratch<float, struct MaskedScores>(static_cast<size_t>(mask.visible));
+  float* scores = workspace<float, struct MaskedScores>(static_cast<size_t>(mask.visible));
   const Floats hidden(-HUGE_VALF);
-  Floats most = hidden;
+  Floats running_max = hidden;
   each_register(mask.visible, [&](int64_t s, auto lanes) {
     Floats score = load(x + s, lanes);
     if (mask.bias) {
@@ -52,17 +52,17 @@ template <class T> ScoreRow read_scores(const T* x, const RowMask& mask) {
       score = if_greater(bias, hidden, score + bias, hidden);
     }
     store(score, scores + s, lanes);
-    most = maximum(most, keep(score, lanes, hidden));
+    running_max = maximum(running_max, mask_lanes(score, lanes, hidden));
   });
-  return {scores, mask.visible, max(most)};
+  return {scores, mask.visible, max(running_max)};
 }
 
 template <class T> void fill_row(T* y, int64_t begin, int64_t end, float value) {
   each_register(begin, end, [&](int64_t s, auto lanes) { store(Floats(value), y + s, lanes); });
 }
 
-// Calls body(row, y of the row) for each row of x and y that has a key; the others, and the keys past the
-// visible ones, become `absent`.
+// Calls body(row, y of the row) for each row of x and y that has an unmasked key. Other rows, and keys past the visible
+// ones, are set to `absent`.
 template <class T, class Args, class Body> void each_score_row(const Args& args, float absent, Body&& body) {
   const int64_t keys = args.shape.keys, rows = args.shape.batch * args.shape.heads * args.shape.queries;
   each_row(rows, 4 * keys, [&](int64_t n) {

@@ -1,4 +1,4 @@
-// Rotary positions (Su et al. 2021). The angles of a position are found once and serve all its rows.
+// Rotary position embeddings (Su et al. 2021). The angles of a position are computed once for all its rows.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention/rotary.cpp"
 #include "kernels/rotary.h"
@@ -15,11 +15,11 @@ namespace {
 void rotary(const RotaryArgs& args) {
   const int64_t steps = args.x.dim(0), row = args.x.dim(1) * args.x.dim(2);
   const int64_t depth = args.x.dim(2) / args.heads, half = depth / 2;
-  float* cosines = scratch<float, struct RotaryCosines>(static_cast<size_t>(steps * half));
-  float* sines = scratch<float, struct RotarySines>(static_cast<size_t>(steps * half));
+  float* cosines = workspace<float, struct RotaryCosines>(static_cast<size_t>(steps * half));
+  float* sines = workspace<float, struct RotarySines>(static_cast<size_t>(steps * half));
   for (int64_t t = 0; t < steps; ++t) {
     for (int64_t i = 0; i < half; ++i) {
-      const auto [cosine, sine] = rotary_turn(args.position + t * args.stride, i, depth, args.back);
+      const auto [cosine, sine] = rotary_rotation(args.position + t * args.stride, i, depth, args.inverse);
       cosines[t * half + i] = static_cast<float>(cosine);
       sines[t * half + i] = static_cast<float>(sine);
     }

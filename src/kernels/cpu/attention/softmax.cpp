@@ -1,4 +1,4 @@
-// The masked softmax over rows of scores, or its logarithm, shifted by the largest so that exp cannot overflow.
+// The masked softmax over rows of scores, or its logarithm. The maximum is subtracted so that exp cannot overflow.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention/softmax.cpp"
 #include <cmath>
@@ -41,7 +41,7 @@ void softmax(const SoftmaxArgs& args) {
   });
 }
 
-// dx = y (dy - sum y dy), where y is not 0
+// dx = y (dy - sum y dy), where y is not 0.
 template <class T> void softmax_row_grad(int64_t keys, const T* y, const T* dy, T* dx) {
   const auto present = [&](int64_t s, Floats weight, auto lanes) {
     return if_greater(weight, Floats(0), load(dy + s, lanes), Floats(0));
@@ -56,7 +56,7 @@ template <class T> void softmax_row_grad(int64_t keys, const T* y, const T* dy, 
   });
 }
 
-// dx = dy - exp(y) sum dy, over the cells whose y is not -inf
+// dx = dy - exp(y) sum dy, over the elements whose y is not -inf.
 template <class T> void log_softmax_row_grad(int64_t keys, const T* y, const T* dy, T* dx) {
   const auto present = [&](int64_t s, Floats log_weight, auto lanes) {
     return if_greater(log_weight, Floats(-HUGE_VALF), load(dy + s, lanes), Floats(0));

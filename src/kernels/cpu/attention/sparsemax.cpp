@@ -1,7 +1,8 @@
-// Sparsemax (Martins & Astudillo 2016): y = max(0, x - tau), the projection of a row onto the simplex.
-// tau = (sum over the support - 1) / its size. The support is found without sorting (Michelot 1986): take all
-// that are above the largest - 1, and again those above the tau of what is left, until none falls out. A score
-// within rounding of tau could fall out and come back without end, so only a support that shrinks goes on.
+// Sparsemax (Martins & Astudillo 2016): y = max(0, x - tau), the projection of a row onto the simplex, with tau = (sum
+// over the support - 1) / size of the support. The support is found without sorting (Michelot 1986): it starts with all
+// scores above the largest - 1 and is repeatedly reduced to those above the tau of the remaining ones, until it no
+// longer shrinks. A score within rounding of tau could leave and return forever, so the iteration continues only while
+// the support shrinks.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention/sparsemax.cpp"
 #include "kernels/cpu/attention/masked_score_rows.h"
@@ -15,12 +16,12 @@ namespace {
 struct Support {
   float sum, size;
 };
-// What lies above tau of a row of n.
+// The elements above tau in a row of n.
 inline Support support_above(float tau, const float* x, int64_t n) {
   Floats total(0), size(0);
   const Floats bound(tau);
   each_register(n, [&](int64_t s, auto lanes) {
-    const Floats v = keep(load(x + s, lanes), lanes, bound);
+    const Floats v = mask_lanes(load(x + s, lanes), lanes, bound);
     total += if_greater(v, bound, v, Floats(0));
     size += if_greater(v, bound, Floats(1), Floats(0));
   });
@@ -30,7 +31,7 @@ inline Support support_above(float tau, const float* x, int64_t n) {
 void sparsemax(const SparsemaxArgs& args) {
   with_type_of(args.x, [&]<class T>(T) {
     each_score_row<T>(args, 0.0f, [](const ScoreRow& row, T* y) {
-      // Measured from the largest, so that a large common part of the scores costs no precision.
+      // The scores are measured from the maximum, so that a large common offset costs no precision.
       const Floats largest(row.largest);
       each_register(row.visible, [&](int64_t s, auto lanes) {
         store(load(row.scores + s, lanes) - largest, row.scores + s, lanes);
@@ -49,7 +50,7 @@ void sparsemax(const SparsemaxArgs& args) {
   });
 }
 
-// On the support dx = dy - its mean over the support; elsewhere the output stays 0.
+// On the support, dx = dy - the mean of dy over the support; elsewhere the output stays 0.
 void sparsemax_grad(const SparsemaxGradArgs& args) {
   with_type_of(args.y, [&]<class T>(T) {
     each_score_row_grad<T>(args, [&](const T* y, const T* dy, T* dx) {

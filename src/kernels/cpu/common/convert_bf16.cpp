@@ -39,7 +39,7 @@ HWY_EXPORT(add_bf16);
 
 namespace {
 
-constexpr int64_t kGrain = 1 << 15;  // elements that are worth a thread
+constexpr int64_t kGrain = 1 << 15;  // fewest elements for another thread
 
 template <class From, class To>
 void convert_rows(void (*row)(const From*, To*, int64_t), const From* from, To* to, const MatrixSize& size) {

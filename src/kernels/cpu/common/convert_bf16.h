@@ -7,12 +7,12 @@ namespace fovea::cpu {
 
 struct MatrixSize {
   int64_t rows = 0, columns = 0;
-  int64_t from_stride = 0, to_stride = 0;  // elements between rows
+  int64_t from_stride = 0, to_stride = 0;  // in elements
 };
 void convert(const bf16* from, float* to, const MatrixSize& size);
 void convert(const float* from, bf16* to, const MatrixSize& size);
 
-// to += from
+// to += from.
 void add(const float* from, float* to, int64_t count);
 void add(const float* from, bf16* to, int64_t count);
 

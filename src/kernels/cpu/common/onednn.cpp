@@ -17,8 +17,8 @@ namespace {
 
 thread_local int depth = 0;
 
-// What oneDNN may use of the instruction set that our kernels use: of AMX nothing, and of what is below AVX2 its
-// least, SSE4.1, which it checks for by itself.
+// Returns the instruction set that oneDNN may use, given that of our kernels: never AMX, and below AVX2 its minimum
+// SSE4.1, which it checks for itself.
 dnnl_cpu_isa_t onednn_isa(InstructionSet used) {
   switch (used) {
     case InstructionSet::kBaseline: return dnnl_cpu_isa_sse41;
@@ -30,7 +30,7 @@ dnnl_cpu_isa_t onednn_isa(InstructionSet used) {
 }
 
 dnnl::engine make_engine() {
-  dnnl_set_max_cpu_isa(onednn_isa(processor().used));  // fails, harmlessly, where a primitive exists already
+  dnnl_set_max_cpu_isa(onednn_isa(processor().used));  // fails harmlessly if a primitive exists already
   return {dnnl::engine::kind::cpu, 0};
 }
 
@@ -50,9 +50,9 @@ struct KeyHash {
   }
 };
 
-std::unordered_map<PrimitiveKey, std::unique_ptr<Prepared>, KeyHash>& kept_primitives() {
-  static thread_local std::unordered_map<PrimitiveKey, std::unique_ptr<Prepared>, KeyHash> kept;
-  return kept;
+std::unordered_map<PrimitiveKey, std::unique_ptr<Prepared>, KeyHash>& primitive_cache() {
+  static thread_local std::unordered_map<PrimitiveKey, std::unique_ptr<Prepared>, KeyHash> cache;
+  return cache;
 }
 
 }  // namespace
@@ -62,7 +62,8 @@ OneDnnScope::OneDnnScope() { ++depth; }
 OneDnnScope::~OneDnnScope() { --depth; }
 
 dnnl::engine& onednn_engine() {
-  static auto& engine = *new dnnl::engine(make_engine());  // never goes: packed weights may outlive statics
+  static auto& engine =
+      *new dnnl::engine(make_engine());  // never destroyed, because packed weights may outlive static objects
   return engine;
 }
 
@@ -83,8 +84,8 @@ void Prepared::bind(size_t argument, const void* data) { memories_[argument].set
 void Prepared::run() {
   if (implemented_by(kBlocked)) return execute();
   const SignalsBlocked quiet;
-  // The threads of the pool block signals in their first region of ours. This makes sure that they have been in one: an
-  // OpenMP program around us may have started them.
+  // The threads of the pool block signals in their first parallel region of ours. This ensures that they have run one,
+  // since a surrounding OpenMP program may have started them.
   if (thread_count() > 1) parallel_parts(thread_count(), [](int, int) {});
   execute();
 }
@@ -92,7 +93,7 @@ void Prepared::run() {
 void Prepared::execute() {
   const OneDnnScope scope;
   if (scratchpad_bytes_ > 0) {
-    memories_.back().set_data_handle(scratch<std::byte, struct OneDnnScratchpad>(scratchpad_bytes_));
+    memories_.back().set_data_handle(workspace<std::byte, struct OneDnnScratchpad>(scratchpad_bytes_));
   }
   const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), onednn_stream().get(),
                                                       static_cast<int>(arguments_.size()), arguments_.data());
@@ -101,16 +102,16 @@ void Prepared::execute() {
 }
 
 Prepared* find_primitive(const PrimitiveKey& key) {
-  const auto& kept = kept_primitives();
-  const auto found = kept.find(key);
-  return found == kept.end() ? nullptr : found->second.get();
+  const auto& cache = primitive_cache();
+  const auto found = cache.find(key);
+  return found == cache.end() ? nullptr : found->second.get();
 }
 
-Prepared& keep_primitive(const PrimitiveKey& key, std::unique_ptr<Prepared> made) {
-  constexpr size_t kMost = 1024;
-  auto& kept = kept_primitives();
-  if (kept.size() >= kMost) kept.clear();
-  return *(kept[key] = std::move(made));
+Prepared& cache_primitive(const PrimitiveKey& key, std::unique_ptr<Prepared> primitive) {
+  constexpr size_t kMaxPrimitives = 1024;
+  auto& cache = primitive_cache();
+  if (cache.size() >= kMaxPrimitives) cache.clear();
+  return *(cache[key] = std::move(primitive));
 }
 
 dnnl::primitive_attr with_our_scratchpad() {

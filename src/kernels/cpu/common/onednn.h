@@ -1,9 +1,9 @@
-// oneDNN for products and convolutions in f32: primitives made once for each shape and kept by each
-// thread, weights packed once for each version of their contents, working memory of ours.
+// oneDNN for GEMMs and convolutions in f32. Each thread caches a primitive for each shape, weights are packed once for
+// each version of their contents, and the workspace is ours.
 //
-// oneDNN is capped below AMX before its first primitive: the tile kernels of 2.6 die with SIGILL. Its older products
-// ("gemm:jit", also inside convolutions) point the stack pointer at their workspace, so signals are blocked around
-// everything but the blocked kernels (base/signals.h).
+// oneDNN is capped below AMX before its first primitive, because the tile kernels of version 2.6 crash with SIGILL. Its
+// older GEMMs ("gemm:jit", also used inside convolutions) point the stack pointer at their workspace, so signals are
+// blocked around everything but the blocked kernels (base/signals.h).
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@
 
 namespace fovea::cpu {
 
-// How deep this thread is inside calls to oneDNN, which allocates as it likes: whoever counts the heap
-// allocations of the steady state leaves out those made while it is not 0.
+// The depth of this thread's calls to oneDNN, which allocates from the heap: tests that count the heap allocations of
+// the steady state ignore those made while it is not 0.
 int onednn_depth();
 class OneDnnScope {
  public:
@@ -29,8 +29,8 @@ class OneDnnScope {
   OneDnnScope& operator=(const OneDnnScope&) = delete;
 };
 
-// While it lives, oneDNN works on the calling thread alone. It shares a sum out among threads where it
-// sees fit; where that would change bits with their number, we cut the work and it stays on one.
+// Within the scope, oneDNN uses the calling thread alone. oneDNN may split a sum among threads; where this would make
+// the bits depend on their number, we split the work ourselves and run each part on one thread.
 class OneThread : ThreadCountScope {
  public:
   OneThread() : ThreadCountScope(1) {}
@@ -38,21 +38,22 @@ class OneThread : ThreadCountScope {
 
 dnnl::engine& onednn_engine();
 
-// What the names of the blocked kernels (brgemm) begin with.
+// The common prefix of the names of the blocked kernels (brgemm).
 constexpr std::string_view kBlocked = "brg";
 
 // ---- products ----------------------------------------------------------------------------------
 
-// A weight in the layout oneDNN likes best.
+// A weight in the layout that oneDNN prefers.
 struct F32Pack;
-// Null where oneDNN has no such layout on this machine. The matrix may be kept (Packs::may_keep) and f32.
+// Returns null if oneDNN has no such layout on this machine. The matrix must be f32 and cacheable
+// (PackedWeights::can_cache).
 const F32Pack* packed_weight_f32(const Matrix& b, int64_t n, int64_t k);
 
-// c (+)= alpha * a b + bias: strides are those of the stored rows.
+// c (+)= alpha * a b + bias; the strides are those of the stored rows.
 struct F32Product {
   const float* a = nullptr;
   const float* b = nullptr;
-  const F32Pack* pack = nullptr;  // of b, or none
+  const F32Pack* pack = nullptr;  // of b, optional
   const float* bias = nullptr;
   float* c = nullptr;
   int64_t m = 0, n = 0, k = 0;
@@ -61,7 +62,7 @@ struct F32Product {
   float alpha = 1.0f;
   bool accumulate = false;
 };
-// On all threads; k > 0.
+// Runs on all threads; k > 0.
 void multiply_f32(const F32Product& product);
 
 // ---- primitives --------------------------------------------------------------------------------
@@ -72,18 +73,18 @@ struct Argument {
 };
 using Arguments = std::vector<Argument>;
 
-// A primitive with the memory objects it is run on. Not to be shared between threads.
+// A primitive with the memory objects that it runs on. It must not be shared between threads.
 class Prepared {
  public:
   Prepared(const dnnl::primitive_desc_base& desc, const Arguments& arguments);
 
-  // Whether the implementation's name begins so.
+  // Returns whether the name of the implementation has this prefix.
   bool implemented_by(std::string_view name) const { return implementation_.starts_with(name); }
 
   dnnl::memory::desc desc(size_t argument) const { return memories_[argument].get_desc(); }
 
-  // Arguments by their place in the list. A packed memory is passed as it is: giving its address to
-  // another would have oneDNN write its padding anew each time.
+  // Sets the arguments by their position in the list. A packed memory object is passed itself: giving its address to
+  // another one would make oneDNN rewrite the padding each time.
   void bind(size_t argument, const void* data);
   void bind(size_t argument, const dnnl::memory& memory) { arguments_[argument].memory = memory.get(); }
   void run();
@@ -98,15 +99,15 @@ class Prepared {
   std::vector<dnnl_exec_arg_t> arguments_;  // in the same order
 };
 
-// This thread's primitive of a kind and shape, made by make() -> std::unique_ptr<Prepared> when it is new.
-// The number of threads belongs to the shape, for oneDNN plans with it.
+// Returns this thread's primitive of a kind and shape, created by make() -> std::unique_ptr<Prepared> on first use. The
+// number of threads is part of the shape, because oneDNN plans with it.
 using PrimitiveKey = std::array<int64_t, 20>;
 Prepared* find_primitive(const PrimitiveKey& key);
-Prepared& keep_primitive(const PrimitiveKey& key, std::unique_ptr<Prepared> made);
+Prepared& cache_primitive(const PrimitiveKey& key, std::unique_ptr<Prepared> primitive);
 template <class Make> Prepared& primitive(const PrimitiveKey& key, Make&& make) {
   if (Prepared* found = find_primitive(key)) return *found;
   const OneDnnScope scope;
-  return keep_primitive(key, make());
+  return cache_primitive(key, make());
 }
 
 dnnl::primitive_attr with_our_scratchpad();

@@ -1,4 +1,4 @@
-// How the kernels of rows and elements share their work among threads, and which types they take.
+// The distribution of rows and elements to threads, and the dispatch on the element type.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace fovea::cpu {
 
-constexpr int64_t kGrain = int64_t{1} << 14;  // elements that are worth waking a thread for
-constexpr int64_t kBlock = int64_t{1} << 12;  // most columns of a block: fits the first cache in f32
+constexpr int64_t kGrain = int64_t{1} << 14;  // fewest elements for another thread
+constexpr int64_t kBlock = int64_t{1} << 12;  // largest number of columns of a block: it fits the L1 cache in f32
 
 constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Calls body(row, begin, end) for each block [begin, end) of columns of each of `rows` rows, on all threads.
-// `work` is how many elements it looks at for each column.
+// Calls body(row, begin, end) for each block [begin, end) of columns of each of `rows` rows, on all threads. `work` is
+// the number of elements that it reads for each column.
 template <class Body> void each_block(int64_t rows, int64_t width, Body&& body, int64_t work = 1) {
   const int64_t across = divide_up(width, kBlock);
   const int64_t grain = kGrain / std::clamp<int64_t>(std::min(width, kBlock) * work, 1, kGrain);

@@ -1,5 +1,5 @@
-// The random words of base/random.h, 4 * kLanes at a time, bit for bit: Philox4x32-10 with one counter in
-// each lane. What dropout and the weights of attention are dropped by.
+// The random words of base/random.h, 4 * kLanes at a time and bit for bit: Philox4x32-10 with one counter in each lane.
+// Dropout and the dropout of attention weights use it.
 #include "base/random.h"
 #include "kernels/cpu/common/simd.h"
 #include "kernels/kernels.h"
@@ -24,7 +24,7 @@ HWY_INLINE void random_words(uint64_t seed, uint64_t stream, uint64_t block, uin
 #else
 using Words = hn::Vec<WordTag>;
 
-// The upper halves of the products, lane by lane.
+// Returns the upper halves of the products, lane by lane.
 HWY_INLINE Words multiply_high(Words a, Words b) {
   const hn::RepartitionToWide<WordTag> wide;
   const auto even = hn::MulEven(a, b);
@@ -32,14 +32,14 @@ HWY_INLINE Words multiply_high(Words a, Words b) {
   return hn::OddEven(hn::BitCast(WordTag(), odd), hn::BitCast(WordTag(), hn::ShiftRight<32>(even)));
 }
 
-// words[i] = random_word(seed, stream, 4 * block + i), i < kWords
+// words[i] = random_word(seed, stream, 4 * block + i), for i < kWords.
 HWY_INLINE void random_words(uint64_t seed, uint64_t stream, uint64_t block, uint32_t* words) {
   const WordTag d;
   const auto low = [](uint64_t x) { return static_cast<uint32_t>(x); };
   const Words multiply0 = hn::Set(d, 0xD2511F53), multiply1 = hn::Set(d, 0xCD9E8D57);
   const Words start = hn::Set(d, low(block)), one = hn::Set(d, 1);
   Words c0 = hn::Add(start, hn::Iota(d, 0)), c1 = hn::Set(d, low(block >> 32));
-  c1 = hn::Add(c1, hn::IfThenElseZero(hn::Lt(c0, start), one));  // the carry
+  c1 = hn::Add(c1, hn::IfThenElseZero(hn::Lt(c0, start), one));  // carry
   Words c2 = hn::Set(d, low(stream)), c3 = hn::Set(d, low(stream >> 32));
   uint32_t k0 = low(seed), k1 = low(seed >> 32);
   for (int round = 0; round < 10; ++round) {
@@ -56,15 +56,15 @@ HWY_INLINE void random_words(uint64_t seed, uint64_t stream, uint64_t block, uin
 }
 #endif
 
-// What elements are multiplied by: 0, or 1 / (1 - rate) when they are kept.
+// The dropout factors: 0, or 1 / (1 - rate) for the elements that are kept.
 class DropoutFactors {
  public:
-  DropoutFactors(float rate, const RandomSite& random) : kept_(1.0f / (1.0f - rate)), seed_(random.seed) {
-    if (!random.step) return;  // all are kept
+  DropoutFactors(float rate, const RandomStream& random) : kept_(1.0f / (1.0f - rate)), seed_(random.seed) {
+    if (!random.step) return;  // without a step nothing is dropped
     threshold_ = drop_threshold(rate);
-    stream_ = uint64_t{static_cast<uint32_t>(random.step.data<int32_t>()[0])} << 32 | random.site;
+    stream_ = uint64_t{static_cast<uint32_t>(random.step.data<int32_t>()[0])} << 32 | random.op_index;
   }
-  // Of the elements 4 * block + i, i < kWords.
+  // Computes the factors of the elements 4 * block + i, i < kWords.
   HWY_INLINE void get(uint64_t block, float* factors) const {
     uint32_t words[kWords];
     if (threshold_ == 0) {

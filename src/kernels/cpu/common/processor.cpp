@@ -27,7 +27,7 @@ std::string_view name_of(InstructionSet set) { return kNames[static_cast<size_t>
 
 #define FOVEA_HAS(feature) (__builtin_cpu_supports(feature) != 0)
 
-// The CPU multiplies tiles of bf16, and the operating system saves their registers.
+// Returns whether the CPU has AMX with bf16 and the operating system saves the tile registers.
 bool has_amx_bf16() {
   uint32_t a = 0, b = 0, c = 0, d = 0;
   asm("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(0), "c"(0));
@@ -43,7 +43,7 @@ bool has_amx_bf16() {
 // Linux grants a process the 8 KB of tile registers only on request.
 bool is_granted_amx() {
 #if defined(__linux__)
-  constexpr int kFeatureTileData = 18, kRequestPermission = 0x1023;  // of arch_prctl
+  constexpr int kFeatureTileData = 18, kRequestPermission = 0x1023;  // arguments of arch_prctl
   return syscall(SYS_arch_prctl, kRequestPermission, kFeatureTileData) == 0;
 #else
   return false;

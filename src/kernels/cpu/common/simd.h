@@ -1,5 +1,5 @@
-// The SIMD ground of the CPU kernels: which instruction sets are compiled, and a register of f32 that
-// reads and writes f32 and bf16 (rounded to nearest even). A kernel file is compiled once per set:
+// The SIMD layer of the CPU kernels: the compiled instruction sets, and a register of f32 that loads and stores f32 and
+// bf16 (rounded to nearest even). A kernel file is compiled once for each instruction set:
 //
 //   #undef HWY_TARGET_INCLUDE
 //   #define HWY_TARGET_INCLUDE "kernels/cpu/attention/softmax.cpp"
@@ -12,11 +12,11 @@
 //   namespace fovea::cpu { FOVEA_DISPATCH(softmax, SoftmaxArgs) }
 //   #endif
 //
-// Inside, functions of other headers that take registers must be defined between BEFORE and AFTER too:
-// a function has the instruction set of the place where it is written, not where it is called. A header of
-// such functions includes this one before the lines that let it be seen once for every set.
+// Functions of other headers that take registers must also be defined between BEFORE and AFTER, because a function uses
+// the instruction set of its definition, not of its caller. A header of such functions includes this one before its
+// guard for repeated inclusion.
 #ifndef HWY_DISABLED_TARGETS
-// On x86 the baseline, AVX2 and AVX-512 remain; a register has a fixed size, which rules out SVE.
+// On x86 the baseline, AVX2 and AVX-512 are compiled. A register has a fixed size, which excludes SVE.
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #endif
@@ -32,14 +32,14 @@
 #include "kernels/cpu/common/processor.h"
 #include "tensor/dtype.h"
 
-// The kernel `name` of the table runs the one of its namespace for the best instruction set there is.
+// Defines the kernel `name` of the table, which calls the one for the best available instruction set.
 #ifndef FOVEA_DISPATCH
 #define FOVEA_DISPATCH(name, Args) \
   HWY_EXPORT(name);                \
   void name(Stream&, const Args& args) { HWY_DYNAMIC_DISPATCH(name)(args); }
 #endif
 
-// Seen once for every instruction set.
+// The rest is included once for each instruction set.
 #if defined(FOVEA_KERNELS_CPU_COMMON_SIMD_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FOVEA_KERNELS_CPU_COMMON_SIMD_H_
 #undef FOVEA_KERNELS_CPU_COMMON_SIMD_H_
@@ -55,10 +55,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 using FloatTag = hn::ScalableTag<float>;
 using IntTag = hn::RebindToSigned<FloatTag>;
 using WordTag = hn::RebindToUnsigned<FloatTag>;
-using HalfTag = hn::Rebind<uint16_t, FloatTag>;  // the stored bits of as many bf16
+using HalfTag = hn::Rebind<uint16_t, FloatTag>;  // the bits of as many bf16
 constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(FloatTag()));
 
-// A register of kLanes f32 that computes like a number, for the functors of kernels/pointwise.h.
+// A register of kLanes f32 with the operators of a number, for the functors of kernels/pointwise.h.
 struct Floats {
   hn::Vec<FloatTag> v;
 
@@ -75,7 +75,7 @@ HWY_INLINE Floats operator/(Floats a, Floats b) { return hn::Div(a.v, b.v); }
 HWY_INLINE Floats operator-(Floats a) { return hn::Neg(a.v); }
 HWY_INLINE Floats& operator+=(Floats& a, Floats b) { return a = a + b; }
 HWY_INLINE Floats& operator*=(Floats& a, Floats b) { return a = a * b; }
-// a * b + c, with one rounding where the machine can.
+// Returns a * b + c, with one rounding if the instruction set has FMA.
 HWY_INLINE Floats mul_add(Floats a, Floats b, Floats c) { return hn::MulAdd(a.v, b.v, c.v); }
 
 HWY_INLINE Floats if_greater(Floats a, Floats b, Floats yes, Floats no) {
@@ -84,7 +84,7 @@ HWY_INLINE Floats if_greater(Floats a, Floats b, Floats yes, Floats no) {
 HWY_INLINE Floats if_at_least(Floats a, Floats b, Floats yes, Floats no) {
   return hn::IfThenElse(hn::Ge(a.v, b.v), yes.v, no.v);
 }
-// a < b ? b : a, and b < a ? b : a: where a is NaN, NaN. x86 answers with its second operand then.
+// Return a < b ? b : a, and b < a ? b : a: if a is NaN, the result is NaN. x86 returns its second operand in this case.
 constexpr bool kTakesSecond = HWY_ARCH_X86 && HWY_TARGET < HWY_EMU128;
 HWY_INLINE Floats maximum(Floats a, Floats b) {
   return kTakesSecond ? Floats(hn::Max(b.v, a.v)) : if_greater(b, a, b, a);
@@ -98,20 +98,19 @@ HWY_INLINE Floats sqrt(Floats a) { return hn::Sqrt(a.v); }
 HWY_INLINE float sum(Floats a) { return hn::GetLane(hn::SumOfLanes(FloatTag(), a.v)); }
 HWY_INLINE float max(Floats a) { return hn::GetLane(hn::MaxOfLanes(FloatTag(), a.v)); }
 
-// Which lanes of a register take part: all, or at the end of a row its first n < kLanes.
+// The active lanes of a register: all, or the first n < kLanes at the end of a row.
 struct AllLanes {};
 struct FirstLanes {
   int64_t n;
 };
-HWY_INLINE Floats keep(Floats a, AllLanes, Floats) { return a; }
-// a in the lanes that take part, `other` in the rest.
-HWY_INLINE Floats keep(Floats a, FirstLanes lanes, Floats other) {
+HWY_INLINE Floats mask_lanes(Floats a, AllLanes, Floats) { return a; }
+// Returns a in the active lanes and `other` in the remaining ones.
+HWY_INLINE Floats mask_lanes(Floats a, FirstLanes lanes, Floats other) {
   return hn::IfThenElse(hn::FirstN(FloatTag(), static_cast<size_t>(lanes.n)), a.v, other.v);
 }
 
-// bf16 is the upper half of an f32: adding half a unit, less one where the lower bit is 0, rounds ties to
-// even. A NaN keeps its sign and stays one. Some processors do this by themselves, except that denormals
-// become 0.
+// bf16 is the upper half of an f32: adding half a unit, less one if the lowest bit is 0, rounds ties to even. A NaN
+// keeps its sign and stays a NaN. Some CPUs have an instruction for it, which however flushes denormals to 0.
 HWY_INLINE Floats from_half(hn::Vec<HalfTag> half) {
   return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(hn::PromoteTo(WordTag(), half)));
 }
@@ -156,8 +155,8 @@ HWY_INLINE void store(Ints a, int32_t* p, FirstLanes lanes) {
   std::memcpy(p, whole, static_cast<size_t>(lanes.n) * sizeof(int32_t));
 }
 
-// The first n elements; the other lanes are 0 and their memory is not touched. Elsewhere than on AVX-512
-// (and for f32 on AVX2) there is no such instruction, and they go through the stack.
+// Loads or stores the first n elements; the other lanes are 0 and their memory is not accessed. Other instruction sets
+// than AVX-512 (and AVX2 for f32) have no such instruction, so the elements pass through the stack.
 template <class T> HWY_INLINE Floats load(const T* p, FirstLanes lanes) {
   const auto n = static_cast<size_t>(lanes.n);
   if constexpr (HWY_TARGET <= HWY_AVX3 && std::is_same_v<T, bf16>) {
@@ -183,8 +182,8 @@ template <class T> HWY_INLINE void store(Floats a, T* p, FirstLanes lanes) {
   }
 }
 
-// Calls body(i, lanes) for the registers of the elements [begin, end) of a row: i = begin, begin + kLanes, ...
-// with AllLanes, then once with FirstLanes where some are left.
+// Calls body(i, lanes) for the registers of the elements [begin, end) of a row: i = begin, begin + kLanes, ... with
+// AllLanes, then once with FirstLanes for the remaining elements.
 template <class Body> HWY_INLINE void each_register(int64_t begin, int64_t end, Body&& body) {
   int64_t i = begin;
   for (; i + kLanes <= end; i += kLanes) body(i, AllLanes{});

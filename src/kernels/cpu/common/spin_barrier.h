@@ -1,5 +1,5 @@
-// Where threads of one parallel region wait for each other: spinning, for they come within microseconds,
-// and asleep when one of them has lost its core.
+// A barrier for the threads of one parallel region. It spins, because they arrive within microseconds, and sleeps if
+// one of them has lost its core.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace fovea::cpu {
 
 class Barrier {
  public:
-  // Returns when `threads` threads have called it. What they wrote before, all see after.
+  // Returns when `threads` threads have called it. Their previous writes are then visible to all.
   void wait(int threads) {
     if (threads <= 1) return;
     const int round = round_.load(std::memory_order_relaxed);

@@ -1,9 +1,9 @@
-// Working memory of a kernel: kept by each thread, only ever growing, so that the steady state asks the
-// heap for nothing. The type `Name` names the place:
+// Temporary memory of kernels. Each thread keeps its own, which only grows, so that the steady state does not allocate
+// from the heap. The type `Name` identifies the use:
 //
-//   float* sums = scratch<float, struct RowSums>(rows);
+//   float* sums = workspace<float, struct RowSums>(rows);
 //
-// Two places in use at once need two names.
+// Two buffers that are in use at the same time need different names.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace fovea::cpu {
 
-class Scratch {
+class Workspace {
  public:
-  Scratch() = default;
-  ~Scratch() { free_memory(Device::cpu(), data_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  Workspace() = default;
+  ~Workspace() { free_memory(Device::cpu(), data_); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
 
-  // At least `count` elements, aligned to kAlignment. What was there before is lost when it grows.
+  // Returns at least `count` elements, aligned to kAlignment. Growing discards the previous contents.
   template <class T> T* get(size_t count) {
     const size_t bytes = count * sizeof(T);
     if (bytes > bytes_) {
@@ -37,8 +37,8 @@ class Scratch {
   size_t bytes_ = 0;
 };
 
-template <class T, class Name> T* scratch(size_t count) {
-  thread_local Scratch memory;
+template <class T, class Name> T* workspace(size_t count) {
+  thread_local Workspace memory;
   return memory.get<T>(count);
 }
 

@@ -65,14 +65,14 @@ struct Range {
   int64_t count() const { return end - begin; }
 };
 
-struct Bf16Pack : Pack {
+struct Bf16Pack : PackedCopy {
   explicit Bf16Pack(int64_t count) : data(memory.get<bf16>(static_cast<size_t>(count))) {}
-  Scratch memory;
+  Workspace memory;
   bf16* data;
 };
 
-// Rows rounded and laid out in panels of the kernel's height: [m/height][blocks][height][32], the last
-// panel having only the rows that are left.
+// Rounds rows and stores them in panels of the kernel's height: [m/height][blocks][height][32]; the last panel has only
+// the remaining rows.
 struct PackedRows {
   const bf16* data;
   int64_t m, blocks;
@@ -81,13 +81,13 @@ struct PackedRows {
 // Rows `rows` and values `depth` of k.
 void pack_row_panels(const Bf16Kernels& kernels, const MatrixView& from, Range rows, Range depth, bf16* to) {
   const int64_t blocks = (depth.count() + kDepth - 1) / kDepth;
-  Cut cut = cut_of(from, !from.transposed);
-  cut.k = depth.begin;
-  cut.depth = depth.count();
-  for (cut.row = rows.begin; cut.row < rows.end; cut.row += kernels.height) {
-    cut.rows = std::min(kernels.height, rows.end - cut.row);
-    kernels.pack_rows(cut, to);
-    to += cut.rows * blocks * kDepth;
+  Region region = region_of(from, !from.transposed);
+  region.k = depth.begin;
+  region.depth = depth.count();
+  for (region.row = rows.begin; region.row < rows.end; region.row += kernels.height) {
+    region.rows = std::min(kernels.height, rows.end - region.row);
+    kernels.pack_rows(region, to);
+    to += region.rows * blocks * kDepth;
   }
 }
 
@@ -103,25 +103,25 @@ MatrixView view_of(const Matrix& matrix, int64_t batch_index) {
 
 void pack_panels(const MatrixView& from, const PackedColumns& packed, bf16* to, int64_t begin, int64_t end) {
   const Bf16Kernels& kernels = kernels_in_use();
-  Cut cut = cut_of(from, from.transposed);
-  cut.depth = packed.k;
+  Region region = region_of(from, from.transposed);
+  region.depth = packed.k;
   for (int64_t panel = begin; panel < end; ++panel) {
-    cut.row = panel * kPanel;
-    cut.rows = std::min(kPanel, packed.n - cut.row);
-    kernels.pack_panel(cut, to + panel * packed.panel_size());
+    region.row = panel * kPanel;
+    region.rows = std::min(kPanel, packed.n - region.row);
+    kernels.pack_panel(region, to + panel * packed.panel_size());
   }
 }
 
 void pack_columns(const MatrixView& from, const PackedColumns& packed, bf16* to) {
-  constexpr int64_t kGrain = 1 << 15;  // elements that are worth a thread
+  constexpr int64_t kGrain = 1 << 15;  // fewest elements for another thread
   parallel_for(packed.panels(), kGrain / std::max<int64_t>(1, packed.panel_size()),
                [&](int64_t begin, int64_t end) { pack_panels(from, packed, to, begin, end); });
 }
 
 PackedColumns packed_weight(const Matrix& b, int64_t n, int64_t k) {
   PackedColumns packed = {.n = n, .k = k};
-  const auto& pack = Packs::get<Bf16Pack>(
-      b, {PackKey::Layout::kBF16, b, n, k}, [&] { return std::make_unique<Bf16Pack>(packed.size()); },
+  const auto& pack = PackedWeights::get<Bf16Pack>(
+      b, {PackedWeightKey::Layout::kBF16, b, n, k}, [&] { return std::make_unique<Bf16Pack>(packed.size()); },
       [&](Bf16Pack& stale) { pack_columns(view_of(b), packed, stale.data); });
   packed.data = pack.data;
   return packed;
@@ -137,22 +137,22 @@ void pack_rows(const Rows& rows, int64_t k, bf16* to) {
 
 namespace {
 
-// k is cut so that the rows of a strip and a few panels stay in the nearest caches. Partial sums meet in
-// c, so a c that is not f32 takes its whole sum at once.
-constexpr int64_t kDeepest = 32;         // blocks of a cut
-constexpr int64_t kNearBlocks = 256;     // blocks of panels worked on together: 512 KB
-constexpr int64_t kRowMemory = 1 << 20;  // elements of rows packed together: 2 MB
+// k is split so that the rows of a strip and a few panels stay in the L1 and L2 caches. Partial sums are accumulated in
+// c, so a c that is not f32 needs its whole sum in one pass.
+constexpr int64_t kMaxDepthBlocks = 32;       // blocks of a part of k
+constexpr int64_t kNearBlocks = 256;          // blocks of panels processed together: 512 KB
+constexpr int64_t kMaxRowElements = 1 << 20;  // elements of rows packed together: 2 MB
 
 template <class Body> void for_depths(int64_t blocks, Output out, Body&& body) {
-  const int64_t cuts = out.dtype == DType::kF32 ? (blocks + kDeepest - 1) / kDeepest : 1;
-  for (int64_t cut = 0; cut < cuts; ++cut) {
-    body(Range{blocks * cut / cuts, blocks * (cut + 1) / cuts}, out);
+  const int64_t parts = out.dtype == DType::kF32 ? (blocks + kMaxDepthBlocks - 1) / kMaxDepthBlocks : 1;
+  for (int64_t part = 0; part < parts; ++part) {
+    body(Range{blocks * part / parts, blocks * (part + 1) / parts}, out);
     out.accumulate = true;
     out.bias = nullptr;
   }
 }
 
-// Blocks `depth` of all rows by panels [begin, end). Block depth.begin is the `first` of the packed rows.
+// Multiplies blocks `depth` of all rows by panels [begin, end). Block depth.begin is block `first` of the packed rows.
 struct Sweep {
   PackedRows a;
   int64_t first;
@@ -179,16 +179,16 @@ void sweep(const Bf16Kernels& kernels, const Sweep& s) {
   }
 }
 
-// Rows `rows` of the product by some of its panels.
+// Multiplies rows `rows` by some of the panels.
 void multiply_part(const Bf16Kernels& kernels, const Rows& a, Range rows, const PackedColumns& b, Range panels,
                    const Output& out) {
   if (rows.count() <= 0 || panels.count() <= 0) return;
   for_depths(b.blocks(), out, [&](Range depth, const Output& sums) {
-    const int64_t fitting = kRowMemory / (depth.count() * kDepth) / kernels.height * kernels.height;
+    const int64_t fitting = kMaxRowElements / (depth.count() * kDepth) / kernels.height * kernels.height;
     const int64_t most = std::max(kernels.height, fitting);
     for (int64_t row = rows.begin; row < rows.end; row += most) {
       const int64_t count = std::min(most, rows.end - row);
-      bf16* packed = scratch<bf16, struct PackedRowPanels>(static_cast<size_t>(count * depth.count() * kDepth));
+      bf16* packed = workspace<bf16, struct PackedRowPanels>(static_cast<size_t>(count * depth.count() * kDepth));
       const Range k = {depth.begin * kDepth, std::min(b.k, depth.end * kDepth)};
       pack_row_panels(kernels, a.view, {row, row + count}, k, packed);
       sweep(kernels, {.a = {packed, count, depth.count()},
@@ -201,8 +201,8 @@ void multiply_part(const Bf16Kernels& kernels, const Rows& a, Range rows, const 
   });
 }
 
-// How a product is shared out: row_parts * panel_parts threads. Rows cost rounding once per panel part,
-// panels cost reading once per row part.
+// The partition of a GEMM: row_parts * panel_parts threads. Each panel part rounds the rows again, and each row part
+// reads the panels again.
 struct Grid {
   int64_t row_parts = 1, panel_parts = 1;
 };
@@ -236,10 +236,10 @@ void multiply_packed(const bf16* a, int64_t m, const PackedColumns& b, int64_t b
 }
 
 void multiply(const Rows& a, const PackedColumns& b, const Output& out) {
-  constexpr int64_t kGrain = 1 << 20;  // products that are worth a thread
+  constexpr int64_t kGrain = 1 << 20;  // fewest multiplications for another thread
   const Bf16Kernels& kernels = kernels_in_use();
   const int64_t row_panels = (a.m + kernels.height - 1) / kernels.height, panels = b.panels();
-  // A few rows cost as much as eight: what counts is then the reading of b.
+  // A few rows cost as much as eight, because reading b then dominates.
   const int64_t work = std::max<int64_t>(a.m, 8) * b.n * b.k;
   const int64_t threads = std::clamp<int64_t>(work / kGrain, 1, thread_count());
   const Grid grid = grid_for(row_panels, panels, threads);

@@ -1,5 +1,5 @@
-// bf16 products on the processor's AMX tiles. Tiles are shaped at the beginning of each strip and
-// released at its end, so that nothing of them outlives a call.
+// The bf16 GEMM on AMX tiles. Tiles are configured at the start of each strip and released at its end, so that no tile
+// state outlives a call.
 #include "kernels/cpu/gemm/gemm_bf16_tiles.h"
 
 namespace fovea::cpu {
@@ -8,7 +8,7 @@ namespace fovea::cpu {
 
 namespace {
 
-// The compilers' own functions for these want the tiles' numbers spelt out.
+// The compiler's intrinsics require literal tile numbers.
 struct AmxTiles {
   FOVEA_AMX void configure(const TileShapes& shapes) { asm volatile("ldtilecfg %0" ::"m"(shapes)); }
   FOVEA_AMX void release() { asm volatile("tilerelease"); }

@@ -1,9 +1,9 @@
-// bf16 products with AVX-512: VDPBF16PS adds two products to each of 16 sums. Up to 14 rows by 32 columns
-// of sums stay in registers; with few rows, more panels are taken together, so that enough independent
-// sums hide the instruction's latency.
+// The bf16 GEMM with AVX-512: VDPBF16PS adds two products to each of 16 sums. Up to 14 rows by 32 columns of sums stay
+// in registers; with few rows, more panels are processed together, so that enough independent sums hide the latency of
+// the instruction.
 #if defined(__x86_64__)
 #pragma GCC diagnostic push
-#ifndef __clang__  // GCC 12 takes the undefined registers of its own header for mistakes of ours
+#ifndef __clang__  // GCC 12 warns about the undefined registers of its own header
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <immintrin.h>
@@ -19,7 +19,7 @@ namespace fovea::cpu {
 
 #if defined(__x86_64__)
 
-// On the functions, not the file: what the headers define inline must run on every machine.
+// The attribute is on the functions, not the file, because inline functions of headers must run on every machine.
 #define FOVEA_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 #define FOVEA_AVX512_INLINE FOVEA_AVX512 __attribute__((always_inline)) inline
 
@@ -29,7 +29,7 @@ constexpr int kHeight = 14;
 
 // ---- packing -----------------------------------------------------------------------------------
 
-// The lowest `count` bits.
+// Returns a mask of the lowest `count` bits.
 FOVEA_AVX512_INLINE __mmask16 first16(int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xFFFF : count <= 0 ? 0 : (1 << count) - 1);
 }
@@ -38,7 +38,7 @@ FOVEA_AVX512_INLINE __m512i rounded(__m512 low, __m512 high) {
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
 }
 
-// The first `count` of 32 neighbours, rounded, the rest 0.
+// Loads the first `count` of 32 adjacent values, rounded; the others are 0.
 FOVEA_AVX512_INLINE __m512i load32(const float* from, int64_t count) {
   if (count >= 32) return rounded(_mm512_loadu_ps(from), _mm512_loadu_ps(from + 16));
   return rounded(_mm512_maskz_loadu_ps(first16(count), from), _mm512_maskz_loadu_ps(first16(count - 16), from + 16));
@@ -48,9 +48,9 @@ FOVEA_AVX512_INLINE __m512i load32(const bf16* from, int64_t count) {
   return _mm512_maskz_loadu_epi16(mask, from);
 }
 
-// 16 values of two stored rows, neighbour by neighbour: row0[0], row1[0], row0[1], row1[1] ...
+// Interleaves 16 values of two stored rows: row0[0], row1[0], row0[1], row1[1] ...
 struct Pair {
-  __mmask16 columns, second;  // which columns there are, and which of them in the second row
+  __mmask16 columns, second;  // the columns that exist, and those that exist in the second row
 };
 FOVEA_AVX512_INLINE __m512i load_pairs(const float* row0, const float* row1, Pair pair) {
   const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21,
@@ -64,7 +64,7 @@ FOVEA_AVX512_INLINE __m512i load_pairs(const bf16* row0, const bf16* row1, Pair 
   return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
 }
 
-// Transposes 16 x 16 words of 32 bits: within lanes by twos and fours, then the lanes.
+// Transposes 16 x 16 words of 32 bits: within 128-bit lanes by twos and fours, then the lanes.
 FOVEA_AVX512_INLINE void transpose(__m512i (&x)[16]) {
   __m512i y[16];
 #pragma GCC unroll 8
@@ -80,7 +80,7 @@ FOVEA_AVX512_INLINE void transpose(__m512i (&x)[16]) {
     x[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {  // x[i + 4g] holds words i, i+4, i+8, i+12 of rows 4g .. 4g+3
+  for (int i = 0; i < 4; ++i) {  // x[i + 4g] contains words i, i+4, i+8, i+12 of rows 4g .. 4g+3
     y[i] = _mm512_shuffle_i32x4(x[i], x[i + 4], 0x88);
     y[i + 4] = _mm512_shuffle_i32x4(x[i], x[i + 4], 0xDD);
     y[i + 8] = _mm512_shuffle_i32x4(x[i + 8], x[i + 12], 0x88);
@@ -95,19 +95,19 @@ FOVEA_AVX512_INLINE void transpose(__m512i (&x)[16]) {
   }
 }
 
-// Both packings know two ways. Where k runs along the stored rows, 32 neighbours are a row of the left
-// factor's tile, and 16 such rows, transposed, a tile of the right one. Where k runs across them, it is
-// the other way round.
+// Both packings have two variants. If k runs along the stored rows, 32 adjacent values are a row of the left factor's
+// tile, and 16 such rows, transposed, are a tile of the right factor. If k runs across the stored rows, it is the other
+// way round.
 template <class T> struct Source {
   const T* data;
   int64_t stride;
-  int64_t row_end, k_end;  // past the last
+  int64_t row_end, k_end;  // one past the last
 
-  explicit Source(const Cut& cut)
-      : data(static_cast<const T*>(cut.data)),
-        stride(cut.stride),
-        row_end(cut.row + cut.rows),
-        k_end(cut.k + cut.depth) {}
+  explicit Source(const Region& region)
+      : data(static_cast<const T*>(region.data)),
+        stride(region.stride),
+        row_end(region.row + region.rows),
+        k_end(region.k + region.depth) {}
 
   FOVEA_AVX512_INLINE __m512i along(int64_t row, int64_t k) const {
     if (row >= row_end) return _mm512_setzero_si512();
@@ -122,37 +122,37 @@ template <class T> struct Source {
   }
 };
 
-template <class T> FOVEA_AVX512 void pack_rows(const Cut& cut, bf16* to) {
-  const Source<T> source(cut);
-  if (cut.along) {
-    for (int64_t row = 0; row < cut.rows; ++row) {
+template <class T> FOVEA_AVX512 void pack_rows(const Region& region, bf16* to) {
+  const Source<T> source(region);
+  if (region.along) {
+    for (int64_t row = 0; row < region.rows; ++row) {
       bf16* block = to + row * kDepth;
-      for (int64_t k = cut.k; k < source.k_end; k += kDepth, block += cut.rows * kDepth) {
-        _mm512_storeu_si512(block, source.along(cut.row + row, k));
+      for (int64_t k = region.k; k < source.k_end; k += kDepth, block += region.rows * kDepth) {
+        _mm512_storeu_si512(block, source.along(region.row + row, k));
       }
     }
     return;
   }
-  for (int64_t k = cut.k; k < source.k_end; k += kDepth, to += cut.rows * kDepth) {
-    for (int64_t row = 0; row < cut.rows; row += kTile) {
+  for (int64_t k = region.k; k < source.k_end; k += kDepth, to += region.rows * kDepth) {
+    for (int64_t row = 0; row < region.rows; row += kTile) {
       __m512i tile[16];
 #pragma GCC unroll 16
-      for (int i = 0; i < 16; ++i) tile[i] = source.across(cut.row + row, k + 2 * i);
+      for (int i = 0; i < 16; ++i) tile[i] = source.across(region.row + row, k + 2 * i);
       transpose(tile);
 #pragma GCC unroll 16
       for (int i = 0; i < 16; ++i) {
-        if (row + i < cut.rows) _mm512_storeu_si512(to + (row + i) * kDepth, tile[i]);
+        if (row + i < region.rows) _mm512_storeu_si512(to + (row + i) * kDepth, tile[i]);
       }
     }
   }
 }
 
-template <class T> FOVEA_AVX512 void pack_panel(const Cut& cut, bf16* to) {
-  const Source<T> source(cut);
-  for (int64_t k = cut.k; k < source.k_end; k += kDepth) {
-    for (int64_t row = cut.row; row < cut.row + kPanel; row += kTile, to += kTileSize) {
+template <class T> FOVEA_AVX512 void pack_panel(const Region& region, bf16* to) {
+  const Source<T> source(region);
+  for (int64_t k = region.k; k < source.k_end; k += kDepth) {
+    for (int64_t row = region.row; row < region.row + kPanel; row += kTile, to += kTileSize) {
       __m512i tile[16];
-      if (cut.along) {
+      if (region.along) {
 #pragma GCC unroll 16
         for (int i = 0; i < 16; ++i) tile[i] = source.along(row + i, k);
         transpose(tile);
@@ -196,7 +196,7 @@ template <bool kHalf> FOVEA_AVX512 void finish(const Sums& sums, const Output& o
 
 // ---- the product -------------------------------------------------------------------------------
 
-// sums [kRows][32 * kPanels] of kRows rows by kPanels panels.
+// Computes sums [kRows][32 * kPanels] of kRows rows by kPanels panels.
 template <int kRows, int kPanels> FOVEA_AVX512 void multiply(const Strip& strip, const bf16* b, float* sums) {
   constexpr int kVectors = 2 * kPanels;
   __m512 sum[kRows][kVectors];
@@ -263,11 +263,11 @@ void strip_avx512(const Strip& strip) {
 void finish_avx512(const Sums& sums, const Output& out) {
   out.dtype == DType::kBF16 ? finish<true>(sums, out) : finish<false>(sums, out);
 }
-void pack_rows_avx512(const Cut& cut, bf16* to) {
-  cut.dtype == DType::kBF16 ? pack_rows<bf16>(cut, to) : pack_rows<float>(cut, to);
+void pack_rows_avx512(const Region& region, bf16* to) {
+  region.dtype == DType::kBF16 ? pack_rows<bf16>(region, to) : pack_rows<float>(region, to);
 }
-void pack_panel_avx512(const Cut& cut, bf16* to) {
-  cut.dtype == DType::kBF16 ? pack_panel<bf16>(cut, to) : pack_panel<float>(cut, to);
+void pack_panel_avx512(const Region& region, bf16* to) {
+  region.dtype == DType::kBF16 ? pack_panel<bf16>(region, to) : pack_panel<float>(region, to);
 }
 
 const Bf16Kernels& avx512_kernels() {

@@ -1,5 +1,5 @@
-// bf16 products on tiles written out in plain C++, with the plainest packing: what the fast kernels mean,
-// and what tests hold them against on a machine that has none of them.
+// The bf16 GEMM on tiles emulated in plain C++, with simple packing. It specifies the fast kernels, and tests compare
+// them with it; it runs on every machine.
 #include <cassert>
 #include <cstring>
 
@@ -9,8 +9,8 @@ namespace fovea::cpu {
 
 namespace {
 
-// The tiles as the processor's manual describes them. A tile used otherwise than it was shaped faults
-// there, and is an assertion here.
+// The tiles as the processor manual describes them. Using a tile with a wrong shape faults on the processor and fails
+// an assertion here.
 class EmulatedTiles {
  public:
   void configure(const TileShapes& shapes) {
@@ -37,7 +37,7 @@ class EmulatedTiles {
       std::memcpy(row, tiles_[kIndex][i], shapes_.row_bytes[kIndex]);
     }
   }
-  // sum[m][n] += left[m][2k] right[k][2n] + left[m][2k+1] right[k][2n+1]
+  // sum[m][n] += left[m][2k] right[k][2n] + left[m][2k+1] right[k][2n+1].
   template <int kSum, int kLeft, int kRight> void multiply() {
     static_assert(kSum != kLeft && kSum != kRight && kLeft != kRight);
     assert(configured_ && shapes_.rows[kLeft] == shapes_.rows[kSum] &&
@@ -67,31 +67,31 @@ class EmulatedTiles {
   std::byte tiles_[8][16][64];
 };
 
-// Element (row, k) of a factor; 0 outside the cut.
-template <class T> bf16 element(const Cut& cut, int64_t row, int64_t k) {
-  if (row >= cut.row + cut.rows || k >= cut.k + cut.depth) return bf16(0.0f);
-  const auto* data = static_cast<const T*>(cut.data);
-  return bf16(static_cast<float>(cut.along ? data[row * cut.stride + k] : data[k * cut.stride + row]));
+// Returns element (row, k) of a factor; 0 outside the region.
+template <class T> bf16 element(const Region& region, int64_t row, int64_t k) {
+  if (row >= region.row + region.rows || k >= region.k + region.depth) return bf16(0.0f);
+  const auto* data = static_cast<const T*>(region.data);
+  return bf16(static_cast<float>(region.along ? data[row * region.stride + k] : data[k * region.stride + row]));
 }
-bf16 element_of(const Cut& cut, int64_t row, int64_t k) {
-  return cut.dtype == DType::kBF16 ? element<bf16>(cut, row, k) : element<float>(cut, row, k);
+bf16 element_of(const Region& region, int64_t row, int64_t k) {
+  return region.dtype == DType::kBF16 ? element<bf16>(region, row, k) : element<float>(region, row, k);
 }
 
-void pack_rows_emulated(const Cut& cut, bf16* to) {
-  for (int64_t block = cut.k; block < cut.k + cut.depth; block += kDepth) {
-    for (int64_t row = 0; row < cut.rows; ++row) {
-      for (int64_t k = 0; k < kDepth; ++k) *to++ = element_of(cut, cut.row + row, block + k);
+void pack_rows_emulated(const Region& region, bf16* to) {
+  for (int64_t block = region.k; block < region.k + region.depth; block += kDepth) {
+    for (int64_t row = 0; row < region.rows; ++row) {
+      for (int64_t k = 0; k < kDepth; ++k) *to++ = element_of(region, region.row + row, block + k);
     }
   }
 }
 
-void pack_panel_emulated(const Cut& cut, bf16* to) {
-  for (int64_t block = cut.k; block < cut.k + cut.depth; block += kDepth) {
-    for (int64_t n = cut.row; n < cut.row + kPanel; n += kTile) {
+void pack_panel_emulated(const Region& region, bf16* to) {
+  for (int64_t block = region.k; block < region.k + region.depth; block += kDepth) {
+    for (int64_t n = region.row; n < region.row + kPanel; n += kTile) {
       for (int64_t k = block; k < block + kDepth; k += 2) {
         for (int64_t column = n; column < n + kTile; ++column) {
-          *to++ = element_of(cut, column, k);
-          *to++ = element_of(cut, column, k + 1);
+          *to++ = element_of(region, column, k);
+          *to++ = element_of(region, column, k + 1);
         }
       }
     }

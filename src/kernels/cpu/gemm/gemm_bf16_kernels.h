@@ -1,5 +1,5 @@
-// What a kernel for bf16 products provides, and what the kernels share. A product is cut into strips: at
-// most `height` rows of the left factor by any number of panels of the right one.
+// The interface of a kernel for the bf16 GEMM, and common helpers. A GEMM is split into strips: at most `height` rows
+// of the left factor by any number of panels of the right one.
 #pragma once
 
 #include "kernels/cpu/gemm/gemm_bf16.h"
@@ -10,19 +10,19 @@ constexpr int64_t kTile = 16;                    // rows and columns of a tile
 constexpr int64_t kBlockSize = kDepth * kPanel;  // elements of a block of a panel
 constexpr int64_t kTileSize = kDepth * kTile;    // elements of a tile of the right factor
 
-// rows * panels of c. The rows lie block by block: a [blocks][rows][32].
+// A strip: rows * panels of c. The rows are stored by blocks: a [blocks][rows][32].
 struct Strip {
   const bf16* a = nullptr;
   const bf16* b = nullptr;
   int64_t rows = 0, panels = 0, blocks = 0;
   int64_t panel_stride = 0;  // elements from one panel of b to the next
   int64_t columns = 0;       // of c, at most 32 * panels
-  Output out;                // of the strip's own first element
+  Output out;                // starts at the first element of the strip
 };
 
-// A piece of a factor to round and lay out: `rows` along m or n, `depth` along k. k runs along the stored
-// rows of a left factor and of a right one that is transposed, else across them.
-struct Cut {
+// A region of a factor to round and pack: `rows` along m or n, `depth` along k. k runs along the stored rows of a left
+// factor and of a transposed right factor, else across them.
+struct Region {
   const void* data = nullptr;
   DType dtype = DType::kF32;
   int64_t stride = 0;
@@ -30,19 +30,19 @@ struct Cut {
   int64_t row = 0, rows = 0;
   int64_t k = 0, depth = 0;
 };
-inline Cut cut_of(const MatrixView& view, bool along) {
+inline Region region_of(const MatrixView& view, bool along) {
   return {.data = view.data, .dtype = view.dtype, .stride = view.row_stride, .along = along};
 }
 
 struct Bf16Kernels {
   int64_t height;
   void (*strip)(const Strip& strip);
-  void (*pack_rows)(const Cut& cut, bf16* to);   // to [blocks][rows][32]
-  void (*pack_panel)(const Cut& cut, bf16* to);  // rows <= 32; to [blocks][2][16][16][2]
+  void (*pack_rows)(const Region& region, bf16* to);   // to [blocks][rows][32]
+  void (*pack_panel)(const Region& region, bf16* to);  // rows <= 32; to [blocks][2][16][16][2]
 };
 
 const Bf16Kernels& emulated_kernels();
-// Elsewhere than on x86, where nobody asks for them, the emulated ones.
+// On architectures other than x86 these are the emulated ones.
 const Bf16Kernels& avx512_kernels();
 const Bf16Kernels& amx_kernels();
 
@@ -53,10 +53,10 @@ struct Sums {
   int64_t rows = 0, columns = 0;
 };
 void finish_avx512(const Sums& sums, const Output& out);
-void pack_rows_avx512(const Cut& cut, bf16* to);
-void pack_panel_avx512(const Cut& cut, bf16* to);
+void pack_rows_avx512(const Region& region, bf16* to);
+void pack_panel_avx512(const Region& region, bf16* to);
 
-// `out` further down and to the right.
+// Returns `out` shifted by rows and columns.
 inline Output shifted(const Output& out, int64_t row, int64_t column) {
   Output moved = out;
   moved.data =

@@ -1,6 +1,6 @@
-// The strip of a product on AMX tiles, for any type that behaves like them: the processor's, or the
-// emulated ones that let this code be tested on every machine. Eight tiles of 16 rows of 64 bytes: sums
-// of 16 x 16 f32, a left tile of 16 rows by 32 k, a right one of 16 pairs of k by 16 columns.
+// A strip of the GEMM on AMX tiles, as a template over the tile type: the tiles of the processor, or the emulated ones
+// that let tests run this code on every machine. There are eight tiles of 16 rows of 64 bytes: sums of 16 x 16 f32, a
+// left tile of 16 rows by 32 values of k, a right tile of 16 pairs of k by 16 columns.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace fovea::cpu {
 
-// What LDTILECFG reads: the shape of each tile.
+// The operand of LDTILECFG: the shape of each tile.
 struct alignas(64) TileShapes {
   uint8_t palette = 1, start_row = 0, reserved[14] = {};
   uint16_t row_bytes[16] = {};
@@ -35,14 +35,14 @@ inline TileShapes tile_shapes(const TileRows& rows) {
   return shapes;
 }
 
-// Asks for a tile of the right factor that will be needed a block later.
+// Prefetches a tile of the right factor that the next block needs.
 inline void prefetch_tile(const bf16* tile) {
 #pragma GCC unroll 16
   for (int64_t row = 0; row < kTile; ++row) __builtin_prefetch(tile + row * kDepth);
 }
 
-// More than 16 rows by one panel: four tiles of sums (0 1 above 2 3) from two left ones (4, 5) and two
-// right ones (6, 7), so that every load feeds two products.
+// More than 16 rows by one panel: four tiles of sums (0 1 above 2 3) from two left tiles (4, 5) and two right tiles (6,
+// 7), so that every load is used in two products.
 template <class Tiles> FOVEA_AMX void multiply_tall(Tiles& tiles, const Strip& strip, const bf16* b, float* sums) {
   constexpr int64_t kSumBytes = kPanel * sizeof(float);
   const bf16* a = strip.a;
@@ -68,8 +68,8 @@ template <class Tiles> FOVEA_AMX void multiply_tall(Tiles& tiles, const Strip& s
   tiles.template store<3>(sums + kTile * kPanel + kTile, kSumBytes);
 }
 
-// At most 16 rows by two panels: four tiles of sums side by side, one left tile (4). Fewer rows make
-// smaller tiles, which the processor gets through in fewer cycles.
+// At most 16 rows by two panels: four tiles of sums side by side and one left tile (4). Fewer rows make smaller tiles,
+// which take the processor fewer cycles.
 template <class Tiles> FOVEA_AMX void multiply_wide(Tiles& tiles, const Strip& strip, const bf16* b, float* sums) {
   constexpr int64_t kSumBytes = 2 * kPanel * sizeof(float);
   const bf16* a = strip.a;
@@ -100,7 +100,7 @@ template <class Tiles> FOVEA_AMX void multiply_wide(Tiles& tiles, const Strip& s
   tiles.template store<3>(sums + 3 * kTile, kSumBytes);
 }
 
-// At most 16 rows by the one panel that is left.
+// At most 16 rows by one remaining panel.
 template <class Tiles> FOVEA_AMX void multiply_last(Tiles& tiles, const Strip& strip, const bf16* b, float* sums) {
   constexpr int64_t kSumBytes = kPanel * sizeof(float);
   const bf16* a = strip.a;

@@ -1,6 +1,6 @@
-// VPDPBUSD adds four products of an unsigned and a signed byte to each of 16 sums. So rows of x are kept
-// with 128 added, and sums begin at -128 times the sum of the weight's row. Up to 6 rows by 64 columns of
-// sums stay in registers.
+// VPDPBUSD adds four products of an unsigned and a signed byte to each of 16 sums. Therefore 128 is added to the rows
+// of x, and sums start at -128 times the sum of the row of the weight. Up to 6 rows by 64 columns of sums stay in
+// registers.
 #include "kernels/cpu/gemm/gemm_int8.h"
 
 #include "kernels/cpu/common/processor.h"
@@ -9,7 +9,7 @@
 
 #if defined(__x86_64__)
 #pragma GCC diagnostic push
-#ifndef __clang__  // GCC 12 takes the undefined registers of its own header for mistakes of ours
+#ifndef __clang__  // GCC 12 warns about the undefined registers of its own header
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
@@ -31,29 +31,29 @@
 namespace fovea::cpu {
 
 bool in_int8(const MatmulArgs& args) {
-  constexpr int64_t kFewest = 16, kLongest = 1 << 17;  // columns; values of k
+  constexpr int64_t kMinSize = 16, kMaxDepth = 1 << 17;  // of n and k; of k
   const auto f32 = [](const Matrix& x) { return x.tensor.dtype() == DType::kF32; };
-  const bool kind = args.precision == Precision::kInt8 && Packs::may_keep(args.b) && args.b.transposed &&
+  const bool kind = args.precision == Precision::kInt8 && PackedWeights::can_cache(args.b) && args.b.transposed &&
                     !args.a.transposed && f32(args.a) && f32(args.b) && f32(args.c) && args.batch == 1 &&
                     args.alpha == 1.0f && !args.accumulate;
-  // Without tiles int8 has twice the speed of bf16 at any height; tiles in bf16 overtake it.
+  // Without AMX, int8 is twice as fast as bf16 for any number of rows; AMX in bf16 is faster for many rows.
   constexpr int64_t kHighest = 64;
   const bool overtaken = args.m > kHighest && bf16_kernel() == Bf16Kernel::kAmx;
-  return kind && kUsesAvx512Vnni && !overtaken && args.n >= kFewest && args.k >= kFewest && args.k <= kLongest;
+  return kind && kUsesAvx512Vnni && !overtaken && args.n >= kMinSize && args.k >= kMinSize && args.k <= kMaxDepth;
 }
 
 #if defined(__x86_64__)
 
-// On the functions, not the file: what the headers define inline must run on every machine.
+// The attribute is on the functions, not the file, because inline functions of headers must run on every machine.
 #define FOVEA_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 
 namespace {
 
-constexpr int64_t kGroup = 4;                    // values of k that one instruction takes
-constexpr int kVectors = 4, kHeight = 6;         // of sums in registers
+constexpr int64_t kGroup = 4;                    // values of k per instruction
+constexpr int kVectors = 4, kHeight = 6;         // registers of sums
 constexpr int64_t kWide = 16 * kVectors;         // columns of a panel
 constexpr int64_t kGroupBytes = kWide * kGroup;  // of a panel
-constexpr int64_t kAhead = 4096;                 // bytes by which the reading of a weight runs ahead
+constexpr int64_t kAhead = 4096;                 // prefetch distance in the weight, in bytes
 
 int64_t padded(int64_t k, int64_t to = kGroup) { return (k + to - 1) / to * to; }
 
@@ -61,10 +61,12 @@ FOVEA_VNNI inline __mmask16 first16(int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xFFFF : count <= 0 ? 0 : (1 << count) - 1);
 }
 
-// Rounds `count` values, each byte with `flipped` bits, and zeros up to padded(count, 16). Returns the scale.
+// Quantises `count` values, flips the bits `flipped` of each byte and appends zeros up to padded(count, 16). Returns
+// the scale.
 FOVEA_VNNI float quantise(const float* from, int64_t count, uint8_t flipped, uint8_t* to) {
   const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF);
-  __m512i largest = _mm512_setzero_si512();  // as bits, which are in order, infinity and NaN last
+  __m512i largest =
+      _mm512_setzero_si512();  // compared as bits, which have the order of the values, with infinity and NaN last
   for (int64_t i = 0; i < count; i += 16) {
     const __m512i bits = _mm512_maskz_loadu_epi32(first16(count - i), from + i);
     largest = _mm512_max_epu32(largest, _mm512_and_si512(bits, magnitude));
@@ -84,8 +86,8 @@ FOVEA_VNNI float quantise(const float* from, int64_t count, uint8_t flipped, uin
 
 // ---- the weight --------------------------------------------------------------------------------
 
-// [n/64][k/4][64][4], padded with 0, and for each column its scale and where its sums begin.
-struct Int8Pack : Pack {
+// The quantised weight [n/64][k/4][64][4], padded with 0, with the scale and the initial sum of each column.
+struct Int8Pack : PackedCopy {
   Int8Pack(int64_t n, int64_t k)
       : panels((n + kWide - 1) / kWide),
         panel_bytes(padded(k) * kWide),
@@ -94,7 +96,7 @@ struct Int8Pack : Pack {
         starts(start_memory.get<int32_t>(static_cast<size_t>(panels * kWide))) {}
 
   int64_t panels, panel_bytes;
-  Scratch data_memory, scale_memory, start_memory;
+  Workspace data_memory, scale_memory, start_memory;
   uint8_t* data;
   float* scales;
   int32_t* starts;
@@ -103,7 +105,7 @@ struct Int8Pack : Pack {
 void fill_panel(const Matrix& weight, int64_t n, int64_t k, int64_t panel, const Int8Pack& pack) {
   uint8_t* to = pack.data + panel * pack.panel_bytes;
   std::memset(to, 0, static_cast<size_t>(pack.panel_bytes));
-  auto* row = scratch<uint8_t, struct RoundedWeightRow>(static_cast<size_t>(padded(k, 16)));
+  auto* row = workspace<uint8_t, struct RoundedWeightRow>(static_cast<size_t>(padded(k, 16)));
   for (int64_t j = 0; j < kWide; ++j) {
     const int64_t column = panel * kWide + j;
     float scale = 0;
@@ -119,8 +121,8 @@ void fill_panel(const Matrix& weight, int64_t n, int64_t k, int64_t panel, const
 }
 
 const Int8Pack& packed_weight_int8(const Matrix& weight, int64_t n, int64_t k) {
-  return Packs::get<Int8Pack>(
-      weight, {PackKey::Layout::kInt8, weight, n, k}, [&] { return std::make_unique<Int8Pack>(n, k); },
+  return PackedWeights::get<Int8Pack>(
+      weight, {PackedWeightKey::Layout::kInt8, weight, n, k}, [&] { return std::make_unique<Int8Pack>(n, k); },
       [&](Int8Pack& stale) {
         parallel_for(stale.panels, 1, [&](int64_t begin, int64_t end) {
           for (int64_t panel = begin; panel < end; ++panel) fill_panel(weight, n, k, panel, stale);
@@ -132,7 +134,7 @@ const Int8Pack& packed_weight_int8(const Matrix& weight, int64_t n, int64_t k) {
 
 // At most kHeight rows by one panel.
 struct Tile8 {
-  const uint8_t* a = nullptr;  // rows a_stride apart
+  const uint8_t* a = nullptr;  // rows are a_stride apart
   const float* a_scales = nullptr;
   int64_t a_stride = 0, depth = 0;
   const uint8_t* b = nullptr;
@@ -143,7 +145,7 @@ struct Tile8 {
   int64_t c_stride = 0, columns = 0;
 };
 
-// sums [kRows][64]
+// Computes sums [kRows][64].
 template <int kRows> FOVEA_VNNI void multiply(const Tile8& t, int32_t* sums) {
   __m512i sum[kRows][kVectors];
 #pragma GCC unroll 8
@@ -197,21 +199,21 @@ template <size_t... kRow> constexpr auto multiply_table(std::index_sequence<kRow
 
 void matmul_int8(const MatmulArgs& args) {
   static constexpr auto kMultiply = multiply_table(std::make_index_sequence<kHeight>());
-  constexpr int64_t kGrain = 1 << 20;  // products that are worth a thread
+  constexpr int64_t kGrain = 1 << 20;  // fewest multiplications for another thread
   const int64_t m = args.m, n = args.n, k = args.k, stride = padded(k, 16);
   const Int8Pack& weight = packed_weight_int8(args.b, n, k);
 
-  auto* rows = scratch<uint8_t, struct RoundedRows8>(static_cast<size_t>(m * stride));
-  auto* scales = scratch<float, struct RowScales8>(static_cast<size_t>(m));
+  auto* rows = workspace<uint8_t, struct RoundedRows8>(static_cast<size_t>(m * stride));
+  auto* scales = workspace<float, struct RowScales8>(static_cast<size_t>(m));
   const float* a = args.a.tensor.data<float>() + args.a.offset;
-  constexpr int64_t kRounded = 1 << 17;  // values whose rounding is worth a thread
+  constexpr int64_t kRounded = 1 << 17;  // fewest values to quantise for another thread
   parallel_for(m, kRounded / stride, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       scales[i] = quantise(a + i * args.a.row_stride, k, 0x80, rows + i * stride);
     }
   });
 
-  // Blocks of rows as even as can be. A few rows cost as much as eight: what counts is then reading b.
+  // Blocks of rows have nearly equal heights. A few rows cost as much as eight, because reading b then dominates.
   const int64_t blocks = (m + kHeight - 1) / kHeight, work = std::max<int64_t>(m, 8) * stride * kWide;
   parallel_for(weight.panels, kGrain / work, [&](int64_t begin, int64_t end) {
     alignas(64) int32_t sums[kHeight * kWide];

@@ -1,5 +1,5 @@
-// c[g] (+)= alpha * a[g] b[g] + bias: int8 weights, bf16 factors, or f32 ones that may be rounded, on our
-// own kernels; everything else in f32 through oneDNN.
+// c[g] (+)= alpha * a[g] b[g] + bias. GEMMs with int8 weights, bf16 factors, or f32 factors that may be rounded run on
+// our own kernels; all others in f32 with oneDNN.
 #include <algorithm>
 
 #include "base/threads.h"
@@ -14,13 +14,13 @@ namespace fovea::cpu {
 
 namespace {
 
-// Calls product(g) for each of the batch: with all threads inside each, or each on a thread of its own.
+// Calls product(g) for each matrix of the batch: with all threads for each, or each on a thread of its own.
 template <class Product> void for_batch(const MatmulArgs& args, Product&& product) {
   if (args.batch < thread_count()) {
     for (int64_t g = 0; g < args.batch; ++g) product(g);
     return;
   }
-  constexpr int64_t kGrain = 1 << 18;  // multiplications that are worth a thread
+  constexpr int64_t kGrain = 1 << 18;  // fewest multiplications for another thread
   parallel_for(args.batch, std::max<int64_t>(1, kGrain / (args.m * args.n * args.k)), [&](int64_t begin, int64_t end) {
     for (int64_t g = begin; g < end; ++g) product(g);
   });
@@ -32,20 +32,20 @@ const float* bias_of(const MatmulArgs& args, int64_t g) {
 
 // ---- bf16 --------------------------------------------------------------------------------------
 
-// bf16 factors multiply exactly there; f32 ones may be rounded. Where the right factor has to be packed for
-// a few rows or a short k, packing costs more than it saves.
+// Our kernels multiply bf16 factors exactly, and f32 factors may be rounded. If the right factor has to be packed for a
+// few rows or a small k, packing costs more than it saves.
 bool in_bf16(const MatmulArgs& args) {
   if (bf16_kernel() == Bf16Kernel::kNone) return false;
   if (args.a.tensor.dtype() == DType::kBF16 && args.b.tensor.dtype() == DType::kBF16) return true;
-  constexpr int64_t kFewest = 4;
-  const bool pays = Packs::may_keep(args.b) || (args.m >= kFewest && args.k >= kFewest);
+  constexpr int64_t kMinSize = 4;
+  const bool pays = PackedWeights::can_cache(args.b) || (args.m >= kMinSize && args.k >= kMinSize);
   return args.precision != Precision::kF32 && pays;
 }
 
 void matmul_bf16(const MatmulArgs& args) {
   const auto pack = [&](int64_t g) {
     PackedColumns b = {.n = args.n, .k = args.k};
-    bf16* data = scratch<bf16, struct PackedRight>(static_cast<size_t>(b.size()));
+    bf16* data = workspace<bf16, struct PackedRight>(static_cast<size_t>(b.size()));
     pack_columns(view_of(args.b, g), b, data);
     b.data = data;
     return b;
@@ -61,7 +61,7 @@ void matmul_bf16(const MatmulArgs& args) {
               .accumulate = args.accumulate});
   };
   if (args.batch == 1 || args.b.batch_stride == 0) {
-    const PackedColumns b = Packs::may_keep(args.b) ? packed_weight(args.b, args.n, args.k) : pack(0);
+    const PackedColumns b = PackedWeights::can_cache(args.b) ? packed_weight(args.b, args.n, args.k) : pack(0);
     for_batch(args, [&](int64_t g) { multiply_one(g, b); });
   } else {
     for_batch(args, [&](int64_t g) { multiply_one(g, pack(g)); });
@@ -70,7 +70,7 @@ void matmul_bf16(const MatmulArgs& args) {
 
 // ---- f32 ---------------------------------------------------------------------------------------
 
-// Matrix g of a batch in f32: where it is, or a widened copy in scratch memory. The stored matrix has
+// Returns matrix g of a batch in f32: the stored matrix, or a converted copy in the workspace. The stored matrix has
 // `rows` rows of `columns`.
 struct F32Matrix {
   float* data;
@@ -79,14 +79,14 @@ struct F32Matrix {
 template <class Name> F32Matrix in_f32(const Matrix& x, int64_t g, int64_t rows, int64_t columns) {
   const int64_t first = x.offset + g * x.batch_stride;
   if (x.tensor.dtype() == DType::kF32) return {x.tensor.data<float>() + first, x.row_stride};
-  float* copy = scratch<float, Name>(static_cast<size_t>(rows * columns));
+  float* copy = workspace<float, Name>(static_cast<size_t>(rows * columns));
   convert(x.tensor.data<bf16>() + first, copy, {rows, columns, x.row_stride, columns});
   return {copy, columns};
 }
 
 void matmul_f32(const MatmulArgs& args) {
   const int64_t m = args.m, n = args.n, k = args.k;
-  const bool packs = Packs::may_keep(args.b) && args.b.tensor.dtype() == DType::kF32 && args.batch == 1;
+  const bool packs = PackedWeights::can_cache(args.b) && args.b.tensor.dtype() == DType::kF32 && args.batch == 1;
   const F32Pack* pack = packs ? packed_weight_f32(args.b, n, k) : nullptr;
   for_batch(args, [&](int64_t g) {
     const bool ta = args.a.transposed, tb = args.b.transposed;

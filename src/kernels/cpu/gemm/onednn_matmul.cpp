@@ -1,7 +1,6 @@
-// f32 products through oneDNN. Its blocked kernels ("brg") read packed weights and dense matrices, and
-// sum over k in order whatever the number of threads, except for a long k of a transposed left factor,
-// which is cut here. Everything else goes to its older ones, which do not: there the product is cut into
-// pieces of a fixed size, each computed on one thread.
+// f32 GEMM with oneDNN. Its blocked kernels ("brg") read packed weights and dense matrices, and sum over k in order for
+// any number of threads, except for a large k of a transposed left factor, which is split here. All other GEMMs use its
+// older kernels, which do not: they are split into pieces of a fixed size, each computed on one thread.
 #include <algorithm>
 #include <bit>
 
@@ -13,9 +12,9 @@ namespace fovea::cpu {
 
 using dnnl::memory;
 
-struct F32Pack : Pack {
+struct F32Pack : PackedCopy {
   memory packed;
-  memory plain;  // the weight itself
+  memory plain;  // the unpacked weight
   dnnl::reorder reorder;
 };
 
@@ -26,9 +25,9 @@ memory::desc plain_desc(int64_t rows, int64_t columns, int64_t stride, bool tran
   return {{rows, columns}, memory::data_type::f32, strides};
 }
 
-// Where k is cut for the blocked kernels: from 2048 on they may sum parts of it on different threads.
-constexpr int64_t kLongest = 2048, kCut = 1024;
-// The pieces of a product for the others.
+// The blocked kernels may sum parts of k on different threads from kSplitFrom on, so k is split into parts before.
+constexpr int64_t kSplitFrom = 2048, kPartDepth = 1024;
+// The pieces of a GEMM for the older kernels.
 constexpr int64_t kPieceRows = 128, kPieceColumns = 256;
 
 enum Place : size_t { kA, kB, kC, kBias };
@@ -46,10 +45,10 @@ std::unique_ptr<Prepared> make_product(const F32Product& p) {
     attr.set_post_ops(sum);
   }
   const auto desc = p.bias ? dnnl::matmul::desc(a, b, bias, c) : dnnl::matmul::desc(a, b, c);
-  const dnnl::matmul::primitive_desc made(desc, attr, onednn_engine());
+  const dnnl::matmul::primitive_desc description(desc, attr, onednn_engine());
   Arguments arguments = {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}};
   if (p.bias) arguments.push_back({DNNL_ARG_BIAS, bias});
-  return std::make_unique<Prepared>(made, arguments);
+  return std::make_unique<Prepared>(description, arguments);
 }
 
 Prepared& prepared_product(const F32Product& p) {
@@ -96,7 +95,7 @@ void multiply_in_pieces(const F32Product& p) {
   const int64_t high = (p.m + kPieceRows - 1) / kPieceRows, wide = (p.n + kPieceColumns - 1) / kPieceColumns;
   parallel_for(high * wide, 1, [&](int64_t begin, int64_t end) {
     const OneThread alone;
-    const SignalsBlocked quiet;  // once, not for each piece
+    const SignalsBlocked quiet;  // once for all pieces
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t i = piece / wide * kPieceRows, j = piece % wide * kPieceColumns;
       const F32Product part = piece_of(p, i, std::min(kPieceRows, p.m - i), j, std::min(kPieceColumns, p.n - j));
@@ -141,25 +140,25 @@ const F32Pack* packed_weight_f32(const Matrix& b, int64_t n, int64_t k) {
     dnnl::stream stream(onednn_engine());
     stale.reorder.execute(stream, stale.plain, stale.packed);
   };
-  const auto& pack = Packs::get<F32Pack>(b, {PackKey::Layout::kF32, b, n, k}, make, fill);
+  const auto& pack = PackedWeights::get<F32Pack>(b, {PackedWeightKey::Layout::kF32, b, n, k}, make, fill);
   return pack.packed ? &pack : nullptr;
 }
 
 void multiply_f32(const F32Product& product) {
   publish_thread_count();  // oneDNN plans with it
   F32Product p = product;
-  // A single row is dense whatever its stride.
+  // A single row is dense for any stride.
   if (p.m == 1 && !p.a_transposed) p.a_stride = p.k;
   if (p.m == 1) p.c_stride = p.n;
-  // oneDNN scales the bias too.
+  // oneDNN scales the bias as well.
   const bool bias_apart = p.bias != nullptr && p.alpha != 1.0f;
   if (bias_apart) p.bias = nullptr;
 
-  if (p.a_transposed && p.k >= kLongest) {
+  if (p.a_transposed && p.k >= kSplitFrom) {
     p.pack = nullptr;
-    const int64_t cuts = (p.k + kCut - 1) / kCut;
-    for (int64_t cut = 0; cut < cuts; ++cut) {
-      const int64_t begin = product.k * cut / cuts, end = product.k * (cut + 1) / cuts;
+    const int64_t parts = (p.k + kPartDepth - 1) / kPartDepth;
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t begin = product.k * part / parts, end = product.k * (part + 1) / parts;
       p.a = product.a + begin * p.a_stride;
       p.b = product.b + begin * (p.b_transposed ? 1 : p.b_stride);
       p.k = end - begin;

@@ -2,7 +2,7 @@
 
 namespace fovea::cpu {
 
-PackKey::PackKey(Layout wanted, const Matrix& matrix, int64_t columns, int64_t depth)
+PackedWeightKey::PackedWeightKey(Layout wanted, const Matrix& matrix, int64_t columns, int64_t depth)
     : layout(wanted),
       transposed(matrix.transposed),
       dtype(matrix.tensor.dtype()),
@@ -12,14 +12,14 @@ PackKey::PackKey(Layout wanted, const Matrix& matrix, int64_t columns, int64_t d
       n(columns),
       k(depth) {}
 
-Packs& Packs::of(Buffer& buffer) {
-  if (!buffer.derived) buffer.derived = std::make_unique<Packs>();
-  return static_cast<Packs&>(*buffer.derived);
+PackedWeights& PackedWeights::of(Buffer& buffer) {
+  if (!buffer.derived) buffer.derived = std::make_unique<PackedWeights>();
+  return static_cast<PackedWeights&>(*buffer.derived);
 }
 
 }  // namespace fovea::cpu
 
-size_t std::hash<fovea::cpu::PackKey>::operator()(const fovea::cpu::PackKey& key) const {
+size_t std::hash<fovea::cpu::PackedWeightKey>::operator()(const fovea::cpu::PackedWeightKey& key) const {
   uint64_t h =
       static_cast<uint64_t>(key.layout) << 2 | static_cast<uint64_t>(key.dtype) << 4 | uint64_t{key.transposed};
   for (const int64_t part : {key.offset, key.row_stride, key.n, key.k}) {

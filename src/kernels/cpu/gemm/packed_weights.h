@@ -1,5 +1,5 @@
-// Copies of a weight in the layouts products want. They hang on the weight's buffer (Buffer::derived)
-// and are filled anew, in place, when its contents have changed; several threads may share them.
+// Packed copies of a weight in the layouts that the GEMM kernels read. The buffer of the weight owns them
+// (Buffer::derived); they are updated in place when its contents have changed, and threads may share them.
 #pragma once
 
 #include <functional>
@@ -10,17 +10,17 @@
 
 namespace fovea::cpu {
 
-// One copy; what it holds is known to whoever made it.
-class Pack {
+// One packed copy. Its creator knows the derived type.
+class PackedCopy {
  public:
-  virtual ~Pack() = default;
+  virtual ~PackedCopy() = default;
 
  private:
-  friend class Packs;
-  uint64_t version_ = 0;  // of the buffer it was filled from; a buffer's first is 1
+  friend class PackedWeights;
+  uint64_t version_ = 0;  // version of the buffer that it was filled from; a buffer starts with 1
 };
 
-struct PackKey {
+struct PackedWeightKey {
   enum class Layout : uint8_t { kF32, kBF16, kPanels, kInt8 };
 
   Layout layout;
@@ -29,28 +29,30 @@ struct PackKey {
   int64_t offset;  // of the matrix in the buffer, in bytes
   int64_t row_stride, n, k;
 
-  PackKey(Layout wanted, const Matrix& matrix, int64_t columns, int64_t depth);
-  friend bool operator==(const PackKey&, const PackKey&) = default;
+  PackedWeightKey(Layout wanted, const Matrix& matrix, int64_t columns, int64_t depth);
+  friend bool operator==(const PackedWeightKey&, const PackedWeightKey&) = default;
 };
 
 }  // namespace fovea::cpu
 
-template <> struct std::hash<fovea::cpu::PackKey> { size_t operator()(const fovea::cpu::PackKey& key) const; };
+template <> struct std::hash<fovea::cpu::PackedWeightKey> {
+  size_t operator()(const fovea::cpu::PackedWeightKey& key) const;
+};
 
 namespace fovea::cpu {
 
-class Packs : public Derived {
+class PackedWeights : public Derived {
  public:
-  // Whether copies of the matrix may be kept.
-  static bool may_keep(const Matrix& matrix) { return matrix.weight && matrix.tensor.buffer() != nullptr; }
+  // Returns whether copies of the matrix can be cached.
+  static bool can_cache(const Matrix& matrix) { return matrix.weight && matrix.tensor.buffer() != nullptr; }
 
-  // The copy `key` names of a matrix that may be kept. make() gives a new std::unique_ptr<P> and fill(P&)
-  // sets its contents; both are called only where needed. The copy lives as long as the buffer.
+  // Returns the copy of a cacheable matrix for `key`. make() returns a new std::unique_ptr<P> and fill(P&) sets its
+  // contents; each is called only if needed. The copy lives as long as the buffer.
   template <class P, class Make, class Fill>
-  static const P& get(const Matrix& matrix, const PackKey& key, Make&& make, Fill&& fill) {
+  static const P& get(const Matrix& matrix, const PackedWeightKey& key, Make&& make, Fill&& fill) {
     Buffer& buffer = *matrix.tensor.buffer();
     const std::lock_guard lock(buffer.derived_mutex);
-    std::unique_ptr<Pack>& pack = of(buffer).packs_[key];
+    std::unique_ptr<PackedCopy>& pack = of(buffer).packs_[key];
     if (!pack) pack = make();
     P& found = static_cast<P&>(*pack);
     const uint64_t version = buffer.version();
@@ -62,9 +64,9 @@ class Packs : public Derived {
   }
 
  private:
-  static Packs& of(Buffer& buffer);
+  static PackedWeights& of(Buffer& buffer);
 
-  std::unordered_map<PackKey, std::unique_ptr<Pack>> packs_;
+  std::unordered_map<PackedWeightKey, std::unique_ptr<PackedCopy>> packs_;
 };
 
 }  // namespace fovea::cpu

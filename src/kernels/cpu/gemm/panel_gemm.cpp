@@ -1,6 +1,6 @@
-// The f32 kernel keeps up to 12 rows by two registers of sums in registers: for each k it reads two
-// registers of the panel and spreads one value of each row. A panel is 32 columns wide for every
-// instruction set, so that packed copies and bits do not depend on it.
+// The f32 kernel keeps sums of up to 12 rows by two registers: for each k it loads two registers of the panel and
+// broadcasts one value of each row. A panel is 32 columns wide for every instruction set, so that packed copies and
+// bits do not depend on it.
 #include "kernels/cpu/gemm/panel_gemm.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct PanelTile {
   const float *a, *b;
   int64_t a_stride, depth;
   int64_t rows, columns;
-  PanelOutput out;  // of the tile's own first element
+  PanelOutput out;  // starts at the first element of the tile
 };
 
 }  // namespace fovea::cpu
@@ -35,7 +35,7 @@ struct PanelTile {
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 
-// Sums of this many rows by two registers of columns stay in registers; there are 32, or 16, of them.
+// The number of rows whose sums, two registers each, fit into the 32 or 16 registers.
 constexpr int kRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM ? 32 : 16;
 constexpr int kHeight = kRegisters == 32 ? 12 : 6;
 constexpr int64_t kWidth = 2 * kLanes;
@@ -83,12 +83,12 @@ template <size_t... kRow> constexpr auto tiles_by_rows(std::index_sequence<kRow.
   return std::array<MultiplyTile, sizeof...(kRow)>{multiply_tile<kRow + 1>...};
 }
 
-// Any number of rows, cut into tiles of nearly the same height.
+// Splits any number of rows into tiles of nearly equal height.
 void multiply_panel(const PanelTile& panel) {
   static constexpr auto kTiles = tiles_by_rows(std::make_index_sequence<kHeight>());
-  const int64_t cuts = (panel.rows + kHeight - 1) / kHeight;
-  for (int64_t cut = 0; cut < cuts; ++cut) {
-    const int64_t row = panel.rows * cut / cuts, rows = panel.rows * (cut + 1) / cuts - row;
+  const int64_t parts = (panel.rows + kHeight - 1) / kHeight;
+  for (int64_t part = 0; part < parts; ++part) {
+    const int64_t row = panel.rows * part / parts, rows = panel.rows * (part + 1) / parts - row;
     PanelTile tile = panel;
     tile.a += row * panel.a_stride;
     tile.out.data += row * panel.out.row_stride;
@@ -107,20 +107,20 @@ HWY_EXPORT(multiply_panel);
 
 namespace {
 
-struct F32Panels : Pack {
+struct F32Panels : PackedCopy {
   explicit F32Panels(size_t count) : data(memory.get<float>(count)) {}
-  Scratch memory;
+  Workspace memory;
   float* data;
 };
 
-// A weight [k,n] (stored transposed: [n,k]) on its way into panels.
+// A weight [k,n] (stored transposed: [n,k]) that is packed into panels.
 struct Packing {
   const float* from;
   int64_t n, k, stride;
   bool transposed;
   float* to;
 
-  // 16 rows of a panel: one cache line of each stored row where it is transposed.
+  // Packs 16 rows of a panel: one cache line of each stored row if it is transposed.
   static constexpr int64_t kRows = 16;
   int64_t blocks() const { return (k + kRows - 1) / kRows; }
   void pack(int64_t panel, int64_t block) const {
@@ -138,7 +138,7 @@ struct Packing {
   }
 };
 
-// In the order in which the weight is stored.
+// Packs in the order in which the weight is stored.
 void pack_whole(const Matrix& weight, int64_t n, int64_t k, float* to) {
   const Packing packing = {.from = weight.tensor.data<float>() + weight.offset,
                            .n = n,
@@ -160,15 +160,15 @@ void pack_whole(const Matrix& weight, int64_t n, int64_t k, float* to) {
 
 }  // namespace
 
-PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Scratch& spare) {
+PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Workspace& buffer) {
   PanelWeight panels = {.n = n, .k = k};
-  const bool kept = Packs::may_keep(weight);
+  const bool kept = PackedWeights::can_cache(weight);
   if (precision != Precision::kF32 && bf16_kernel() != Bf16Kernel::kNone) {
     if (kept) {
       panels.rounded = packed_weight(weight, n, k);
     } else {
       panels.rounded = {.n = n, .k = k};
-      bf16* data = spare.get<bf16>(static_cast<size_t>(panels.rounded.size()));
+      bf16* data = buffer.get<bf16>(static_cast<size_t>(panels.rounded.size()));
       pack_columns(view_of(weight), panels.rounded, data);
       panels.rounded.data = data;
     }
@@ -176,12 +176,12 @@ PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision p
   }
   const auto count = static_cast<size_t>(panels.panels() * k * kPanel);
   if (kept) {
-    const auto& pack = Packs::get<F32Panels>(
-        weight, {PackKey::Layout::kPanels, weight, n, k}, [&] { return std::make_unique<F32Panels>(count); },
+    const auto& pack = PackedWeights::get<F32Panels>(
+        weight, {PackedWeightKey::Layout::kPanels, weight, n, k}, [&] { return std::make_unique<F32Panels>(count); },
         [&](F32Panels& stale) { pack_whole(weight, n, k, stale.data); });
     panels.whole = pack.data;
   } else {
-    float* data = spare.get<float>(count);
+    float* data = buffer.get<float>(count);
     pack_whole(weight, n, k, data);
     panels.whole = data;
   }
@@ -190,14 +190,14 @@ PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision p
 
 PanelRows panel_rows(const Rows& rows, const PanelWeight& weight) {
   if (!weight.whole) {
-    bf16* to = scratch<bf16, struct RoundedRows>(static_cast<size_t>(packed_rows_size(rows.m, weight.k)));
+    bf16* to = workspace<bf16, struct RoundedRows>(static_cast<size_t>(packed_rows_size(rows.m, weight.k)));
     pack_rows(rows, weight.k, to);
     return {.rounded = to, .m = rows.m};
   }
   if (rows.view.dtype == DType::kF32) {
     return {.whole = static_cast<const float*>(rows.view.data), .stride = rows.view.row_stride, .m = rows.m};
   }
-  float* to = scratch<float, struct WidenedRows>(static_cast<size_t>(rows.m * weight.k));
+  float* to = workspace<float, struct WidenedRows>(static_cast<size_t>(rows.m * weight.k));
   convert(static_cast<const bf16*>(rows.view.data), to, {rows.m, weight.k, rows.view.row_stride, weight.k});
   return {.whole = to, .stride = weight.k, .m = rows.m};
 }
@@ -208,11 +208,11 @@ void multiply(const PanelRows& rows, const PanelWeight& weight, int64_t begin, i
         rows.rounded, rows.m, weight.rounded, begin, end,
         {.data = out.data, .row_stride = out.row_stride, .bias = out.bias, .accumulate = out.accumulate});
   }
-  // k is cut so that a panel and the rows stay in the second cache; partial sums meet in c.
-  constexpr int64_t kDeepest = 1024;
-  const int64_t cuts = (weight.k + kDeepest - 1) / kDeepest;
-  for (int64_t cut = 0; cut < cuts; ++cut) {
-    const int64_t k = weight.k * cut / cuts, depth = weight.k * (cut + 1) / cuts - k;
+  // k is split so that a panel and the rows stay in the L2 cache; partial sums are accumulated in c.
+  constexpr int64_t kMaxDepth = 1024;
+  const int64_t parts = (weight.k + kMaxDepth - 1) / kMaxDepth;
+  for (int64_t part = 0; part < parts; ++part) {
+    const int64_t k = weight.k * part / parts, depth = weight.k * (part + 1) / parts - k;
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t column = panel * kPanel;
       HWY_DYNAMIC_DISPATCH(multiply_panel)
@@ -224,8 +224,8 @@ void multiply(const PanelRows& rows, const PanelWeight& weight, int64_t begin, i
         .columns = std::min(kPanel, weight.n - column),
         .out = {.data = out.data + column,
                 .row_stride = out.row_stride,
-                .bias = out.bias && cut == 0 ? out.bias + column : nullptr,
-                .accumulate = out.accumulate || cut > 0}});
+                .bias = out.bias && region == 0 ? out.bias + column : nullptr,
+                .accumulate = out.accumulate || part > 0}});
     }
   }
 }

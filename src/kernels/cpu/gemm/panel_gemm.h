@@ -1,6 +1,6 @@
-// Products of a few rows at a time by one weight, as a recurrence has them: the weight's columns lie in
-// panels of 32, which the caller shares out among threads of its own. bf16 products run on the kernels of
-// gemm_bf16.h, f32 ones on a kernel here. A sum runs over k in an order that depends on k alone.
+// GEMM of a few rows at a time by one weight, for recurrent layers. The columns of the weight are packed into panels of
+// 32, which the caller distributes to its own threads. bf16 GEMMs use the kernels of gemm_bf16.h, f32 GEMMs a kernel of
+// this file. The order of a sum over k depends on k alone.
 #pragma once
 
 #include "kernels/cpu/common/workspace.h"
@@ -8,7 +8,7 @@
 
 namespace fovea::cpu {
 
-// A weight [k,n] in panels: one of the two copies is there.
+// A weight [k,n] in panels: one of the two copies exists.
 struct PanelWeight {
   int64_t n = 0, k = 0;
   const float* whole = nullptr;  // [n/32][k][32], padded with 0
@@ -16,11 +16,11 @@ struct PanelWeight {
 
   int64_t panels() const { return (n + kPanel - 1) / kPanel; }
 };
-// From the copies its buffer keeps, brought up to date; from `spare` where none may be kept. Where the
-// machine has no kernel for them, bf16 products are done in f32; int8 ones are bf16 ones here.
-PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Scratch& spare);
+// Returns the copy that the buffer caches, after updating it, or a copy in `spare` if it cannot be cached. On a machine
+// without a kernel for them, bf16 GEMMs are computed in f32; int8 is treated as bf16 here.
+PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Workspace& buffer);
 
-// Rows as a product by the weight reads them: where they are, or a copy of this thread's.
+// Rows as the GEMM reads them: the stored rows, or a copy of this thread.
 struct PanelRows {
   const float* whole = nullptr;
   int64_t stride = 0;
@@ -29,14 +29,14 @@ struct PanelRows {
 };
 PanelRows panel_rows(const Rows& rows, const PanelWeight& weight);
 
-// c [m,n] = rows weight + bias, or += where it accumulates.
+// c [m,n] = rows weight + bias, or += if `accumulate`.
 struct PanelOutput {
   float* data = nullptr;
   int64_t row_stride = 0;
   const float* bias = nullptr;
   bool accumulate = false;
 };
-// Columns 32*begin to min(32*end, n), on the calling thread. k > 0. `out` describes the whole c.
+// Computes columns 32*begin to min(32*end, n) on the calling thread. k > 0. `out` describes the whole c.
 void multiply(const PanelRows& rows, const PanelWeight& weight, int64_t begin, int64_t end, const PanelOutput& out);
 
 }  // namespace fovea::cpu

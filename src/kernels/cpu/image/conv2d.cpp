@@ -1,6 +1,6 @@
-// Convolution and its gradients through oneDNN, in f32: images [B,Y,X,C], weights [O,height,width,C].
-// oneDNN shares the forward pass out among threads; for the gradients, which it would sum in an order that
-// depends on their number, a batch is cut into a few pieces, each computed on one thread.
+// Convolution and its gradients with oneDNN, in f32: images [B,Y,X,C], weights [O,height,width,C]. oneDNN distributes
+// the forward pass to threads. It would sum the gradients in an order that depends on their number, so a batch is split
+// into a few pieces, each computed on one thread.
 #include <algorithm>
 
 #include "base/threads.h"
@@ -15,7 +15,7 @@ namespace {
 
 using dnnl::memory;
 
-constexpr int64_t kPieces = 8;  // at most
+constexpr int64_t kPieces = 8;  // upper limit
 
 // The sizes of a convolution of some images.
 struct Sizes {
@@ -41,7 +41,7 @@ struct Sizes {
   int64_t out_image() const { return out_height * out_width * out_channels; }
 };
 
-// oneDNN names axes B C Y X whatever their order in memory.
+// oneDNN names the axes B C Y X, whatever their order in memory.
 memory::desc images_desc(int64_t b, int64_t y, int64_t x, int64_t c) {
   return {{b, c, y, x}, memory::data_type::f32, memory::dims{y * x * c, 1, x * c, c}};
 }
@@ -58,7 +58,7 @@ memory::desc bias_desc(const Sizes& s) { return {{s.out_channels}, memory::data_
 
 // ---- primitives --------------------------------------------------------------------------------
 
-// Packing and unpacking are added to what they are for.
+// kPack and kUnpack are added to the kind of the primitive whose weight is packed or unpacked.
 enum class Kind : int64_t { kForward = 100, kBackwardData, kBackwardWeights, kPack = 100, kUnpack = 200 };
 enum Place : size_t { kImages, kWeight, kResult, kBias };
 
@@ -76,33 +76,33 @@ dnnl::convolution_forward::primitive_desc forward_desc(const Sizes& s, const mem
 }
 
 std::unique_ptr<Prepared> make_forward(const Sizes& s, bool bias) {
-  const auto made = forward_desc(s, any_layout(s), bias);
+  const auto description = forward_desc(s, any_layout(s), bias);
   Arguments arguments = {
-      {DNNL_ARG_SRC, source_desc(s)}, {DNNL_ARG_WEIGHTS, made.weights_desc()}, {DNNL_ARG_DST, result_desc(s)}};
+      {DNNL_ARG_SRC, source_desc(s)}, {DNNL_ARG_WEIGHTS, description.weights_desc()}, {DNNL_ARG_DST, result_desc(s)}};
   if (bias) arguments.push_back({DNNL_ARG_BIAS, bias_desc(s)});
-  return std::make_unique<Prepared>(made, arguments);
+  return std::make_unique<Prepared>(description, arguments);
 }
 
 std::unique_ptr<Prepared> make_backward_data(const Sizes& s, const memory::desc& layout) {
   const Geometry g(s.window);
-  const dnnl::convolution_backward_data::primitive_desc made(
+  const dnnl::convolution_backward_data::primitive_desc description(
       {dnnl::algorithm::convolution_direct, source_desc(s), layout, result_desc(s), g.strides, g.padding, g.padding},
       with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), false));
-  return std::make_unique<Prepared>(made, Arguments{{DNNL_ARG_DIFF_SRC, source_desc(s)},
-                                                    {DNNL_ARG_WEIGHTS, made.weights_desc()},
-                                                    {DNNL_ARG_DIFF_DST, result_desc(s)}});
+  return std::make_unique<Prepared>(description, Arguments{{DNNL_ARG_DIFF_SRC, source_desc(s)},
+                                                           {DNNL_ARG_WEIGHTS, description.weights_desc()},
+                                                           {DNNL_ARG_DIFF_DST, result_desc(s)}});
 }
 
 std::unique_ptr<Prepared> make_backward_weights(const Sizes& s, const memory::desc& layout) {
   const Geometry g(s.window);
-  const dnnl::convolution_backward_weights::primitive_desc made(
+  const dnnl::convolution_backward_weights::primitive_desc description(
       {dnnl::algorithm::convolution_direct, source_desc(s), layout, bias_desc(s), result_desc(s), g.strides, g.padding,
        g.padding},
       with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), true));
-  return std::make_unique<Prepared>(made, Arguments{{DNNL_ARG_SRC, source_desc(s)},
-                                                    {DNNL_ARG_DIFF_WEIGHTS, made.diff_weights_desc()},
-                                                    {DNNL_ARG_DIFF_DST, result_desc(s)},
-                                                    {DNNL_ARG_DIFF_BIAS, bias_desc(s)}});
+  return std::make_unique<Prepared>(description, Arguments{{DNNL_ARG_SRC, source_desc(s)},
+                                                           {DNNL_ARG_DIFF_WEIGHTS, description.diff_weights_desc()},
+                                                           {DNNL_ARG_DIFF_DST, result_desc(s)},
+                                                           {DNNL_ARG_DIFF_BIAS, bias_desc(s)}});
 }
 
 PrimitiveKey key_of(Kind kind, const Sizes& s, int64_t variant) {
@@ -130,8 +130,8 @@ memory memory_at(const memory::desc& desc, const void* data) {
   return {desc, onednn_engine(), const_cast<void*>(data)};
 }
 
-// Copies a weight into another layout, or out of it, which adds. `key` is that of the primitive the other
-// layout belongs to.
+// Copies a weight to another layout, or back with accumulation. `key` is that of the primitive that uses the other
+// layout.
 void reorder_weight(PrimitiveKey key, Kind kind, const memory& from, const memory& to) {
   key[0] += static_cast<int64_t>(kind);
   Prepared& reorder = primitive(key, [&] {
@@ -139,8 +139,10 @@ void reorder_weight(PrimitiveKey key, Kind kind, const memory& from, const memor
     dnnl::post_ops sum;
     sum.append_sum(1.0f);
     if (kind == Kind::kUnpack) attr.set_post_ops(sum);
-    const dnnl::reorder::primitive_desc made(onednn_engine(), from.get_desc(), onednn_engine(), to.get_desc(), attr);
-    return std::make_unique<Prepared>(made, Arguments{{DNNL_ARG_FROM, from.get_desc()}, {DNNL_ARG_TO, to.get_desc()}});
+    const dnnl::reorder::primitive_desc description(onednn_engine(), from.get_desc(), onednn_engine(), to.get_desc(),
+                                                    attr);
+    return std::make_unique<Prepared>(description,
+                                      Arguments{{DNNL_ARG_FROM, from.get_desc()}, {DNNL_ARG_TO, to.get_desc()}});
   });
   reorder.bind(0, from);
   reorder.bind(1, to);
@@ -148,17 +150,17 @@ void reorder_weight(PrimitiveKey key, Kind kind, const memory& from, const memor
 }
 
 memory packed_weight(const Tensor& weight, const Sizes& s, const PrimitiveKey& key, const memory::desc& layout) {
-  const memory packed = memory_at(layout, scratch<std::byte, struct PackedKernel>(layout.get_size()));
+  const memory packed = memory_at(layout, workspace<std::byte, struct PackedKernel>(layout.get_size()));
   reorder_weight(key, Kind::kPack, memory_at(weight_desc(s), weight.data<float>()), packed);
   return packed;
 }
 
 // ---- elements ----------------------------------------------------------------------------------
 
-// Elements in f32: where they are, or in scratch memory.
+// Returns the elements in f32: the stored ones, or a copy in the workspace.
 template <class Name> float* in_f32(const Tensor& x) {
   if (x.dtype() == DType::kF32) return x.data<float>();
-  return scratch<float, Name>(static_cast<size_t>(x.size()));
+  return workspace<float, Name>(static_cast<size_t>(x.size()));
 }
 template <class Name> const float* read_f32(const Tensor& x) {
   float* wide = in_f32<Name>(x);
@@ -169,7 +171,7 @@ template <class Name> const float* read_f32(const Tensor& x) {
 
 // ---- gradients ---------------------------------------------------------------------------------
 
-// A batch cut into pieces of `images`; the last may have fewer.
+// A batch split into pieces of `images`; the last may have fewer.
 struct Pieces {
   int64_t total, images, count;
 
@@ -179,7 +181,7 @@ struct Pieces {
   int64_t size(int64_t piece) const { return std::min(images, total - first(piece)); }
 };
 
-// One of the two gradients, piece by piece. The layout of the weight is the one the full pieces like best.
+// One of the two gradients, piece by piece. The layout of the weight is the one that the full pieces prefer.
 class Gradient {
  public:
   using Make = std::unique_ptr<Prepared> (*)(const Sizes&, const memory::desc& layout);
@@ -189,7 +191,7 @@ class Gradient {
     key = key_of(kind, full, pieces.images);
     layout = primitive(key, [&] { return make(full, any_layout(s)); }).desc(kWeight);
   }
-  // Calls body(piece, primitive), each on one thread.
+  // Calls body(piece, primitive) for each piece, each on one thread.
   template <class Body> void for_each(Body&& body) const {
     parallel_for(pieces.count, 1, [&](int64_t begin, int64_t end) {
       const OneThread alone;
@@ -215,7 +217,7 @@ void grad_of_images(const Conv2dGradArgs& args, const Sizes& s, const float* dy)
   const memory weight = packed_weight(args.weight, s, gradient.key, gradient.layout);
   gradient.for_each([&](int64_t piece, Prepared& prepared) {
     const int64_t image = gradient.pieces.first(piece), count = gradient.pieces.size(piece) * s.image();
-    float* dx = scratch<float, struct PieceOfImages>(static_cast<size_t>(count));
+    float* dx = workspace<float, struct PieceOfImages>(static_cast<size_t>(count));
     prepared.bind(kImages, dx);
     prepared.bind(kWeight, weight);
     prepared.bind(kResult, dy + image * s.out_image());
@@ -228,8 +230,8 @@ void grad_of_images(const Conv2dGradArgs& args, const Sizes& s, const float* dy)
 void grad_of_weight(const Conv2dGradArgs& args, const Sizes& s, const float* dy) {
   const Gradient gradient(Kind::kBackwardWeights, make_backward_weights, s);
   const auto size = static_cast<int64_t>(gradient.layout.get_size() / sizeof(float)), count = gradient.pieces.count;
-  float* dweights = scratch<float, struct PieceWeights>(static_cast<size_t>(count * size));
-  float* dbiases = scratch<float, struct PieceBiases>(static_cast<size_t>(count * s.out_channels));
+  float* dweights = workspace<float, struct PieceWeights>(static_cast<size_t>(count * size));
+  float* dbiases = workspace<float, struct PieceBiases>(static_cast<size_t>(count * s.out_channels));
   const float* x = read_f32<struct WideImages>(args.x);
   gradient.for_each([&](int64_t piece, Prepared& prepared) {
     const int64_t image = gradient.pieces.first(piece);
@@ -260,7 +262,7 @@ void conv2d(Stream&, const Conv2dArgs& args) {
   const PrimitiveKey key = key_of(Kind::kForward, s, bias);
   const auto make = [&] { return make_forward(s, bias); };
   const memory weight = packed_weight(args.weight, s, key, primitive(key, make).desc(kWeight));
-  Prepared& prepared = primitive(key, make);  // looked up anew: packing may have made room for itself
+  Prepared& prepared = primitive(key, make);  // looked up again, because packing may have evicted it
   float* result = in_f32<struct WideResults>(y);
   prepared.bind(kImages, read_f32<struct WideImages>(x));
   prepared.bind(kWeight, weight);

@@ -1,4 +1,4 @@
-// Depthwise convolution of images [B,Y,X,C] and its gradients, on registers of channels.
+// Depthwise convolution of images [B,Y,X,C] and its gradients, with SIMD over the channels.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/image/depthwise_conv2d.cpp"
 #include <span>
@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-// One term of a convolution: where the channels of a pixel and those of a filter cell begin.
+// One term of a convolution: the first channel of a pixel and of a filter element.
 struct Tap {
   int64_t pixel, cell;
 };
@@ -24,14 +24,14 @@ class TapFinder {
   TapFinder(const Window& window, const Tensor& from, const Tensor& to)
       : window_(window), height_(from.dim(1)), width_(from.dim(2)), channels_(from.dim(3)), rows_(to.dim(1)) {}
 
-  // Of the output pixel (row, x), where row counts those of all images: the pixels its window covers.
+  // Returns the pixels that the window of output pixel (row, x) covers; `row` counts the rows of all images.
   Taps forward(int64_t row, int64_t x) const {
     const int64_t first_y = row % rows_ * window_.stride_y - window_.pad_y,
                   first_x = x * window_.stride_x - window_.pad_x;
     return find(
         row, [=](int64_t wy) { return first_y + wy; }, [=](int64_t wx) { return first_x + wx; });
   }
-  // Of the input pixel (row, x): the output pixels whose windows cover it.
+  // Returns the output pixels whose windows cover input pixel (row, x).
   Taps backward(int64_t row, int64_t x) const {
     const auto output = [](int64_t place, int64_t stride) { return place % stride == 0 ? place / stride : -1; };
     const int64_t last_y = row % rows_ + window_.pad_y, last_x = x + window_.pad_x;
@@ -41,9 +41,9 @@ class TapFinder {
   }
 
  private:
-  // y_of and x_of give the pixel that belongs to a filter cell.
+  // y_of and x_of return the pixel that belongs to a filter element.
   template <class Y, class X> Taps find(int64_t row, Y y_of, X x_of) const {
-    Tap* taps = scratch<Tap, struct DepthwiseTaps>(static_cast<size_t>(window_.height * window_.width));
+    Tap* taps = workspace<Tap, struct DepthwiseTaps>(static_cast<size_t>(window_.height * window_.width));
     size_t count = 0;
     for (int64_t wy = 0; wy < window_.height; ++wy) {
       const int64_t y = y_of(wy);
@@ -58,8 +58,8 @@ class TapFinder {
   }
 
   Window window_;
-  int64_t height_, width_, channels_;  // of the image whose pixels are found
-  int64_t rows_;                       // of an image of the given pixels
+  int64_t height_, width_, channels_;  // of the image whose pixels are returned
+  int64_t rows_;                       // rows of an image of the given pixels
 };
 
 // Calls body(row, x, first element) for each pixel of an image, on all threads.
@@ -70,7 +70,7 @@ template <class Body> void each_pixel(const Tensor& image, const Window& window,
   });
 }
 
-// The sum of from[pixel] * weight[cell] over the taps, for one register of channels.
+// Returns the sum of from[pixel] * weight[element] over the taps, for one register of channels.
 template <class T, class Lanes>
 HWY_INLINE Floats convolve(Taps taps, const T* from, const float* weight, Floats start, Lanes lanes) {
   for (const Tap& tap : taps) start = mul_add(load(from + tap.pixel, lanes), load(weight + tap.cell, lanes), start);
@@ -107,13 +107,13 @@ template <class T> void add_image_grad(const DepthwiseConv2dGradArgs& args) {
   });
 }
 
-// Rows of pixels are summed in chunks whose number depends on the sizes alone, and the chunks in order.
+// Rows of pixels are summed in chunks whose number depends on the sizes alone, and the chunks are added in order.
 template <class T> void add_parameter_grads(const DepthwiseConv2dGradArgs& args) {
-  constexpr int64_t kMostChunks = 64;
+  constexpr int64_t kMaxChunks = 64;
   const int64_t rows = args.dy.dim(0) * args.dy.dim(1), width = args.dy.dim(2), channels = args.dy.dim(3);
-  const int64_t per_chunk = std::max<int64_t>(1, divide_up(rows, kMostChunks)), chunks = divide_up(rows, per_chunk);
+  const int64_t per_chunk = std::max<int64_t>(1, divide_up(rows, kMaxChunks)), chunks = divide_up(rows, per_chunk);
   const int64_t cells = args.window.height * args.window.width * channels, piece = cells + channels;
-  float* pieces = scratch<float, struct DepthwisePieces>(static_cast<size_t>(chunks * piece));
+  float* pieces = workspace<float, struct DepthwisePieces>(static_cast<size_t>(chunks * piece));
   const TapFinder finder(args.window, args.x, args.dy);
   each_row(chunks, per_chunk * width * cells, [&](int64_t chunk) {
     float *dweight = pieces + chunk * piece, *dbias = dweight + cells;

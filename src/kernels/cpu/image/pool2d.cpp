@@ -1,4 +1,4 @@
-// Pooling of images [B,Y,X,C], on registers of channels.
+// Pooling of images [B,Y,X,C], with SIMD over the channels.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/image/pool2d.cpp"
 #include <cmath>
@@ -11,10 +11,10 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-// The cells of one output's window that lie inside image b.
+// The pixels of one output's window that are inside image b.
 struct Cells {
   int64_t top, bottom, left, right;
-  int64_t pitch, channels, image;  // elements of a row and of a cell; where the image begins
+  int64_t pitch, channels, image;  // elements of a row and of a pixel; first element of the image
 
   Cells(const Window& window, const Tensor& x, int64_t b, int64_t oy, int64_t ox) {
     const int64_t height = x.dim(1), width = x.dim(2);
@@ -24,14 +24,14 @@ struct Cells {
     channels = x.dim(3), pitch = width * channels, image = b * height * pitch;
   }
   int64_t count() const { return std::max<int64_t>(0, bottom - top) * std::max<int64_t>(0, right - left); }
-  // Calls body(first element of the cell) for each.
+  // Calls body(first element of the pixel) for each pixel.
   template <class Body> HWY_INLINE void each(Body&& body) const {
     for (int64_t y = top; y < bottom; ++y)
       for (int64_t x = left; x < right; ++x) body(image + y * pitch + x * channels);
   }
 };
 
-// One output pixel of C channels.
+// Computes one output pixel of C channels.
 template <class T> void largest_of(const Pool2dArgs& args, const Cells& cells, int64_t out) {
   const T* x = args.x.data<T>();
   T* y = args.y.data<T>() + out;
@@ -76,7 +76,7 @@ void pool2d(const Pool2dArgs& args) {
   });
 }
 
-// Channels [begin, end) of one output pixel.
+// Computes channels [begin, end) of one output pixel.
 template <class T> void add_to_largest(const Pool2dGradArgs& args, int64_t out, int64_t begin, int64_t end) {
   const T* dy = args.dy.data<T>() + out;
   const int32_t* index = args.index.data<int32_t>() + out;
@@ -99,7 +99,7 @@ void add_to_all(const Pool2dGradArgs& args, const Cells& cells, int64_t out, int
   });
 }
 
-// Windows overlap, so threads share images, and where there are few of them their channels, but not pixels.
+// Windows overlap, so threads divide the images and, if there are few, their channels, but not the pixels.
 void pool2d_grad(const Pool2dGradArgs& args) {
   if (!args.dx) return;
   const int64_t height = args.dy.dim(1), width = args.dy.dim(2), channels = args.dy.dim(3);

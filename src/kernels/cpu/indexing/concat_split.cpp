@@ -1,4 +1,4 @@
-// Concatenation of column blocks, and its inverse.
+// Concatenation of blocks of columns, and the inverse operation.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/indexing/concat_split.cpp"
 #include <cstring>
@@ -11,8 +11,8 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-// n elements of `to` from element `to_at` become, or grow by, those of `from`.
-struct Move {
+// Copies or adds n elements of `from`, starting at `from_at`, to `to`, starting at `to_at`.
+struct CopyElements {
   const Tensor &from, &to;
   bool accumulate;
 
@@ -30,8 +30,8 @@ struct Move {
   }
 };
 
-// Calls body(piece, first element in the piece, first element in the joined, n) for every block of the pieces
-// that are given.
+// Calls body(piece, first element in the piece, first element in the concatenated tensor, n) for each block of the
+// pieces that have a tensor.
 template <class Body> void each_block_of_pieces(std::span<const Piece> pieces, int64_t outer, Body&& body) {
   int64_t total = 0, first = 0;
   for (const Piece& piece : pieces) total += piece.width;
@@ -47,13 +47,13 @@ template <class Body> void each_block_of_pieces(std::span<const Piece> pieces, i
 
 void concat(const ConcatArgs& args) {
   each_block_of_pieces(args.pieces, args.outer, [&](const Tensor& piece, int64_t at, int64_t joined_at, int64_t n) {
-    Move{piece, args.joined, args.accumulate}(at, joined_at, n);
+    CopyElements{piece, args.joined, args.accumulate}(at, joined_at, n);
   });
 }
 
 void split(const SplitArgs& args) {
   each_block_of_pieces(args.pieces, args.outer, [&](const Tensor& piece, int64_t at, int64_t joined_at, int64_t n) {
-    Move{args.joined, piece, args.accumulate}(joined_at, at, n);
+    CopyElements{args.joined, piece, args.accumulate}(joined_at, at, n);
   });
 }
 

@@ -1,4 +1,4 @@
-// Rows of an embedding table, and their gradient.
+// Embedding lookup and its gradient.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/indexing/embedding.cpp"
 #include "kernels/cpu/common/parallel_blocks.h"
@@ -24,7 +24,7 @@ void embedding(const EmbeddingArgs& args) {
   });
 }
 
-// Threads share the columns, not the ids, so that each row of the table is added to in the order of the ids.
+// Threads divide the columns, not the ids, so that each row of the table is accumulated in the order of the ids.
 void embedding_grad(const EmbeddingGradArgs& args) {
   if (!args.dtable) return;
   constexpr int64_t kColumns = 16;

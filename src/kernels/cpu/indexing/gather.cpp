@@ -1,4 +1,4 @@
-// Gather and scatter-add along an axis, on registers where neighbouring elements have one index.
+// Gather and scatter-add along an axis, with SIMD where adjacent elements share one index.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/indexing/gather.cpp"
 #include <algorithm>
@@ -20,7 +20,7 @@ HWY_INLINE void each_run(const GatherShape& s, const int32_t* index, int64_t o, 
   const int64_t run = s.inner / s.index_inner;
   for (int64_t i = begin; i < end;) {
     const int64_t last = std::min(end, (i / run + 1) * run);
-    body(int64_t{index[index_place(s, o, k, i)]}, i, last);
+    body(int64_t{index[index_position(s, o, k, i)]}, i, last);
     i = last;
   }
 }
@@ -66,8 +66,8 @@ void add_picks(const ScatterAddArgs& args, int64_t o, int64_t begin, int64_t end
   }
 }
 
-// Threads share the matrices and their columns, never the picks, so that equal indices are added in order. The sums of
-// bf16 are taken in f32.
+// Threads divide the matrices and their columns, never the picks, so that equal indices are added in order. Sums of
+// bf16 are computed in f32.
 void scatter_add(const ScatterAddArgs& args) {
   constexpr int64_t kColumns = 64;
   const GatherShape& s = args.shape;
@@ -80,7 +80,7 @@ void scatter_add(const ScatterAddArgs& args) {
     }
     const int64_t width = end - begin;
     bf16* whole = args.whole.data<bf16>() + o * s.count * s.inner + begin;
-    float* sums = scratch<float, struct ScatteredSums>(static_cast<size_t>(s.count * width));
+    float* sums = workspace<float, struct ScatteredSums>(static_cast<size_t>(s.count * width));
     std::fill_n(sums, s.count * width, 0.0f);
     add_picks<float, bf16>(args, o, begin, end, sums, width);
     for (int64_t row = 0; row < s.count; ++row) add_to(whole + row * s.inner, sums + row * width, width);

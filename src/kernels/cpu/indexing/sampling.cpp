@@ -1,5 +1,5 @@
-// One of each row, by lot or by size; and the k largest of each row, for beam search. Most of a row is far
-// below its k-th largest, so registers are only compared with that, and looked into when one lane is above.
+// Sampling of an index of each row, and the k largest elements of each row, for beam search. Most elements are far
+// below the k-th largest, so a register is only compared with it and examined if one of its lanes is larger.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/indexing/sampling.cpp"
 #include <limits>
@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-// The k largest so far, largest first.
+// The k largest elements so far, in descending order.
 template <class T> class Largest {
  public:
   Largest(T* values, int32_t* index, int64_t k) : values_(values), index_(index), k_(k) {
@@ -57,12 +57,12 @@ void top_k(const TopKArgs& args) {
   });
 }
 
-void choose(const ChooseArgs& args) {
+void sample(const SampleArgs& args) {
   const int64_t width = args.weights.dim(-1), rows = width == 0 ? 0 : args.weights.size() / width;
   with_type_of(args.weights, [&]<class T>(T) {
     each_row(rows, width, [&](int64_t row) {
-      const int64_t pick = chosen_index(args.weights.data<T>() + row * width, width, args.random, row);
-      T* chosen = args.chosen.data<T>() + row * width;
+      const int64_t pick = sample_index(args.weights.data<T>() + row * width, width, args.random, row);
+      T* chosen = args.one_hot.data<T>() + row * width;
       std::fill(chosen, chosen + width, T(0.0f));
       if (pick >= 0) chosen[pick] = T(1.0f);
     });
@@ -75,7 +75,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace fovea::cpu {
-FOVEA_DISPATCH(choose, ChooseArgs)
+FOVEA_DISPATCH(sample, SampleArgs)
 FOVEA_DISPATCH(top_k, TopKArgs)
 }  // namespace fovea::cpu
 #endif

@@ -1,4 +1,4 @@
-// Batch normalisation (Ioffe & Szegedy 2015) of rows [N,C], on registers of channels.
+// Batch normalisation (Ioffe & Szegedy 2015) of rows [N,C], with SIMD over the channels.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/norm/batch_norm.cpp"
 #include "kernels/cpu/functions.h"
@@ -9,7 +9,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-// running = (1 - momentum) running + momentum batch, and the statistics themselves.
+// Updates running = (1 - momentum) running + momentum batch, and stores the statistics.
 template <class T> void batch_statistics(const BatchNormArgs& args, int64_t rows, int64_t channels) {
   const T* x = args.x.data<T>();
   float *mean = args.mean.data<float>(), *rstd = args.rstd.data<float>();
@@ -64,10 +64,10 @@ void batch_norm(const BatchNormArgs& args) {
 
 // With the normalised z: dx = gamma rstd (dy - mean(dy) - z mean(dy z)), where the means are 0 outside training.
 void batch_norm_grad(const BatchNormGradArgs& args) {
-  clear_unless(args.accumulate, {args.dx});
+  zero_unless(args.accumulate, {args.dx});
   const int64_t channels = args.gamma.size(), rows = channels > 0 ? args.x.size() / channels : 0;
   const float *gamma = args.gamma.data<float>(), *mean = args.mean.data<float>(), *rstd = args.rstd.data<float>();
-  float* mean_dy = scratch<float, struct BatchNormMeans>(static_cast<size_t>(2 * channels));
+  float* mean_dy = workspace<float, struct BatchNormMeans>(static_cast<size_t>(2 * channels));
   float* mean_dyz = mean_dy + channels;
   const Floats scale(args.training && rows > 0 ? 1.0f / static_cast<float>(rows) : 0.0f);
   with_type_of(args.x, [&]<class T>(T) {

@@ -13,7 +13,7 @@ namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
 void layer_norm(const LayerNormArgs& given) {
-  const LayerNormArgs args = norm_of_sum(cpu_kernels(), stream(Device::cpu()), given);
+  const LayerNormArgs args = add_residual(cpu_kernels(), stream(Device::cpu()), given);
   const int64_t rows = args.mean.size(), width = args.gamma.size();
   const float *gamma = args.gamma.data<float>(), *beta = args.beta.data<float>();
   with_type_of(args.x, [&]<class T>(T) {
@@ -38,8 +38,8 @@ void layer_norm(const LayerNormArgs& given) {
   });
 }
 
-// One row of the gradient. With the normalised row z and g = dy gamma: dx = rstd (g - mean(g) - z mean(g z)),
-// dgamma = sum of dy z and dbeta = sum of dy over the rows.
+// One row of the gradient. With the normalised row z and g = dy gamma: dx = rstd (g - mean(g) - z mean(g z)), dgamma =
+// sum of dy z and dbeta = sum of dy over the rows.
 template <class T> struct LayerNormRow {
   int64_t width;
   const T *x, *dy;
@@ -55,7 +55,7 @@ template <class T> struct LayerNormRow {
     Floats sum_g(0), sum_gz(0);
     each_register(width, [&](int64_t i, auto lanes) {
       const Floats g = load(dy + i, lanes) * load(gamma + i, lanes);
-      sum_g += g;  // 0 past the end of the row
+      sum_g += g;  // g is 0 past the end of the row
       sum_gz = mul_add(g, z(i, lanes), sum_gz);
     });
     const float count = static_cast<float>(width);
@@ -72,10 +72,10 @@ template <class T> struct LayerNormRow {
 };
 
 void layer_norm_grad(const LayerNormGradArgs& args) {
-  clear_unless(args.accumulate, {args.dx});
+  zero_unless(args.accumulate, {args.dx});
   const int64_t rows = args.mean.size(), width = args.gamma.size();
   const int64_t per_chunk = std::max<int64_t>(16, divide_up(rows, 64)), chunks = divide_up(rows, per_chunk);
-  float* pieces = scratch<float, struct PiecesOfNorm>(static_cast<size_t>(chunks * 2 * width));
+  float* pieces = workspace<float, struct PiecesOfNorm>(static_cast<size_t>(chunks * 2 * width));
   const float *mean = args.mean.data<float>(), *rstd = args.rstd.data<float>(), *gamma = args.gamma.data<float>();
   with_type_of(args.x, [&]<class T>(T) {
     const T *x = args.x.data<T>(), *dy = args.dy.data<T>();
@@ -102,7 +102,7 @@ void layer_norm_grad(const LayerNormGradArgs& args) {
   };
   add_pieces(args.dgamma, 0);
   add_pieces(args.dbeta, width);
-  drop_grad_of_sum(cpu_kernels(), stream(Device::cpu()), args);
+  residual_grad(cpu_kernels(), stream(Device::cpu()), args);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Division of rows by their Euclidean length.
+// Division of rows by their Euclidean norm.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/norm/normalize.cpp"
 #include <cmath>
@@ -28,7 +28,7 @@ void normalize(const NormalizeArgs& args) {
   });
 }
 
-// dx = scale (dy - y (y . dy)): what of dy points along the row only changes its length. A row shorter than
+// dx = scale (dy - y (y . dy)): the component of dy along the row only changes the norm. A row whose norm is below
 // epsilon was divided by a constant.
 void normalize_grad(const NormalizeGradArgs& args) {
   if (!args.dx) return;
@@ -38,10 +38,10 @@ void normalize_grad(const NormalizeGradArgs& args) {
     each_row(rows, width, [&](int64_t n) {
       const T *y = args.y.data<T>() + n * width, *dy = args.dy.data<T>() + n * width;
       T* dx = args.dx.data<T>() + n * width;
-      const auto along_row = [&](int64_t i, auto lanes) { return load(y + i, lanes) * load(dy + i, lanes); };
-      const Floats along(scales[n] > 0 ? row_sum(0, width, along_row) : 0.0f), scale(std::abs(scales[n]));
+      const auto product = [&](int64_t i, auto lanes) { return load(y + i, lanes) * load(dy + i, lanes); };
+      const Floats dot(scales[n] > 0 ? row_sum(0, width, product) : 0.0f), scale(std::abs(scales[n]));
       each_register(width, [&](int64_t i, auto lanes) {
-        const Floats across = load(dy + i, lanes) - load(y + i, lanes) * along;
+        const Floats across = load(dy + i, lanes) - load(y + i, lanes) * dot;
         store(mul_add(scale, across, load(dx + i, lanes)), dx + i, lanes);
       });
     });

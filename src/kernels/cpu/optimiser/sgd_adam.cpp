@@ -1,5 +1,5 @@
-// Optimisers: the gradient's norm, SGD with momentum, and Adam (Kingma & Ba 2015) with its weight decay
-// added to the gradient or decoupled from it (Loshchilov & Hutter 2019). Parameters are f32.
+// Optimisers: the norm of the gradient, SGD with momentum, and Adam (Kingma & Ba 2015) with weight decay that is added
+// to the gradient or decoupled from it (Loshchilov & Hutter 2019). Parameters are f32.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/optimiser/sgd_adam.cpp"
 #include <cmath>
@@ -11,7 +11,7 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
-// What every gradient is multiplied by so that their common norm is at most max_norm.
+// Returns the factor that scales all gradients so that their total norm is at most max_norm.
 template <class Args> float clip_factor(const Args& args) {
   if (args.max_norm == 0.0f) return 1.0f;
   return std::min(1.0f, args.max_norm / std::sqrt(args.squared_norm.template data<float>()[0]));

@@ -1,5 +1,5 @@
-// y (+)= alpha x + beta between any two dtypes. Where both are f32 or bf16, on registers; i32 and f64 are
-// for small tensors (ids, statistics) and go one by one.
+// y (+)= alpha x + beta between any two dtypes. f32 and bf16 use SIMD; i32 and f64, which small tensors have (ids,
+// statistics), are processed one element at a time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/pointwise/affine.cpp"
 #include "kernels/cpu/common/parallel_blocks.h"
@@ -60,7 +60,7 @@ template <class A> A read(const bf16* p) { return static_cast<A>(static_cast<flo
 template <class A, class T> void write(T* p, A value) { *p = static_cast<T>(value); }
 template <class A> void write(bf16* p, A value) { *p = bf16(static_cast<float>(value)); }
 
-// In A, one element at a time.
+// Computes in A, one element at a time.
 template <class A> void affine_scalars(const AffineArgs& args) {
   with_any_type_of(args.y, [&]<class Y>(Y) {
     with_any_type_of(args.x ? args.x : args.y, [&]<class X>(X) {

@@ -1,5 +1,5 @@
-// Functions of two tensors' elements, the second spread over the first. They and their derivatives are those
-// of kernels/pointwise.h, on registers.
+// Elementwise functions of two tensors, the second broadcast over the first. kernels/pointwise.h defines them and their
+// derivatives.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/pointwise/binary.cpp"
 #include "kernels/cpu/common/parallel_blocks.h"
@@ -15,7 +15,7 @@ namespace pointwise {
 #include "kernels/pointwise_functions.h"
 }  // namespace pointwise
 
-// b as the register beside columns [i, i+lanes) of a row: its own columns, or one value for all.
+// Loads b for columns [i, i+lanes) of a row of a: as many columns, or one value for all.
 template <class T> struct RowOfB {
   const T* b;
   template <class Lanes> HWY_INLINE Floats operator()(int64_t i, Lanes lanes) const { return load(b + i, lanes); }
@@ -26,8 +26,8 @@ struct ValueOfB {
 };
 template <class T> HWY_INLINE Floats broadcast(const T* value) { return Floats(static_cast<float>(*value)); }
 
-// Calls body(offset of the row in a, beside, begin, end) for each block of each row that has one row, or one
-// value, of b beside it.
+// Calls body(offset of the row in a, b of the row, begin, end) for each block of each row of a that is combined with
+// one row, or one value, of b.
 template <class T, class Args, class Body> void each_block_of_pair(const Args& args, Body&& body) {
   const T* b = args.b.template data<T>();
   const int64_t middle = args.b.size(), inner = args.inner;
@@ -46,9 +46,9 @@ void binary(const BinaryArgs& args) {
     const T* a = args.a.data<T>();
     T* y = args.y.data<T>();
     pointwise::visit(args.op, [&](auto f) {
-      each_block_of_pair<T>(args, [&](int64_t row, auto beside, int64_t begin, int64_t end) {
+      each_block_of_pair<T>(args, [&](int64_t row, auto b_of, int64_t begin, int64_t end) {
         each_register(begin, end, [&](int64_t i, auto lanes) {
-          store(f.forward(load(a + row + i, lanes), beside(i, lanes)), y + row + i, lanes);
+          store(f.forward(load(a + row + i, lanes), b_of(i, lanes)), y + row + i, lanes);
         });
       });
     });
@@ -58,9 +58,9 @@ void binary(const BinaryArgs& args) {
 template <class T, class F> void grad_a(const BinaryGradArgs& args, F f) {
   const T *a = args.a.data<T>(), *dy = args.dy.data<T>();
   T* da = args.da.data<T>();
-  each_block_of_pair<T>(args, [&](int64_t row, auto beside, int64_t begin, int64_t end) {
+  each_block_of_pair<T>(args, [&](int64_t row, auto b_of, int64_t begin, int64_t end) {
     each_register(begin, end, [&](int64_t i, auto lanes) {
-      const Floats g = f.grad_a(load(a + row + i, lanes), beside(i, lanes), load(dy + row + i, lanes));
+      const Floats g = f.grad_a(load(a + row + i, lanes), b_of(i, lanes), load(dy + row + i, lanes));
       store(load(da + row + i, lanes) + g, da + row + i, lanes);
     });
   });
@@ -73,7 +73,7 @@ template <class T> struct AddTo {
   }
 };
 
-// db[j] += sum over rows of sums[row, j]
+// db[j] += sum over rows of sums[row, j].
 template <class T> void add_columns(int64_t rows, const float* sums, const Tensor& db) {
   const int64_t width = db.size();
   const auto term = [=](int64_t, int64_t row, int64_t j, auto lanes) { return load(sums + row * width + j, lanes); };
@@ -91,7 +91,7 @@ template <class T, class F> void grad_b(const BinaryGradArgs& args, F f) {
     };
     return column_sums({1, args.outer, middle}, term, AddTo<T>{args.db.data<T>()});
   }
-  float* sums = scratch<float, struct SumsOverInner>(static_cast<size_t>(args.outer * middle));
+  float* sums = workspace<float, struct SumsOverInner>(static_cast<size_t>(args.outer * middle));
   row_sums(args.outer * middle, inner, sums, [=](int64_t row, int64_t i, auto lanes) {
     const int64_t at = row * inner + i;
     return f.grad_b(load(a + at, lanes), broadcast(b + row % middle), load(dy + at, lanes));

@@ -1,4 +1,4 @@
-// Dropout (Srivastava et al. 2014), its mask drawn anew from the counter wherever it is needed.
+// Dropout (Srivastava et al. 2014). The mask is never stored, but regenerated from the counter.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/pointwise/dropout.cpp"
 #include "kernels/cpu/common/parallel_blocks.h"

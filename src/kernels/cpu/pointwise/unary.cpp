@@ -1,4 +1,4 @@
-// Functions of each element. They and their derivatives are those of kernels/pointwise.h, on registers.
+// Elementwise functions of one tensor. kernels/pointwise.h defines them and their derivatives.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/pointwise/unary.cpp"
 #include "kernels/cpu/common/parallel_blocks.h"

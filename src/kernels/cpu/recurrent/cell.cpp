@@ -1,4 +1,4 @@
-// The cell kernels: the functions of cell_math.h over rows [B,*] of tensors, f32 and bf16.
+// The cell kernels: the equations of cell_math.h over rows [B,*] of tensors, f32 and bf16.
 #include "kernels/cpu/recurrent/cell.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 
-// Row `row` of a matrix; null when the tensor was not given.
+// Returns row `row` of a matrix; null if the tensor is absent.
 template <class T> T* row_of(const Tensor& x, int64_t row, int64_t width) {
   return x ? x.data<T>() + row * width : nullptr;
 }
@@ -27,15 +27,16 @@ template <class T, class P> void forward_rows(const CellArgs& args, const CellBl
                                .x = row_of<T>(args.x_gates, b, gates),
                                .h = row_of<P>(args.h_gates, b, gates),
                                .state = row_of<T>(args.state, b, hidden),
-                               .memory = row_of<T>(args.memory, b, hidden),
+                               .cell_state = row_of<T>(args.cell_state, b, hidden),
                                .new_state = row_of<T>(args.new_state, b, hidden),
-                               .new_memory = row_of<T>(args.new_memory, b, hidden),
+                               .new_cell_state = row_of<T>(args.new_cell_state, b, hidden),
                                .saved = row_of<T>(args.saved, b, saved_of(args.cell) * hidden)};
     assert(row.x && row.h && row.state && row.new_state);
-    assert(args.cell != Cell::kLstm || (row.memory && row.new_memory));
+    assert(args.cell != Cell::kLstm || (row.cell_state && row.new_cell_state));
     if (block.ended(b)) {
       std::copy(row.state + block.begin, row.state + block.end, row.new_state + block.begin);
-      if (row.memory) std::copy(row.memory + block.begin, row.memory + block.end, row.new_memory + block.begin);
+      if (row.cell_state)
+        std::copy(row.cell_state + block.begin, row.cell_state + block.end, row.new_cell_state + block.begin);
       continue;
     }
     switch (args.cell) {
@@ -52,10 +53,10 @@ void forward(const CellArgs& args, const CellBlock& block) {
   forward_rows<bf16, bf16>(args, block);
 }
 
-// Gradients of one step by itself: all are added. Any pointer may be null.
-template <class T> struct AddingFlow {
-  const T *dnew_state, *dnew_memory;
-  T *dx, *dh, *dprevious_state, *dprevious_memory;
+// The gradients of a single step: all are accumulated. Any pointer may be null.
+template <class T> struct AccumulatingFlow {
+  const T *dnew_state, *dnew_cell_state;
+  T *dx, *dh, *dprevious_state, *dprevious_cell_state;
 
   template <class Lanes> static Floats value(const T* p, int64_t j, Lanes lanes) {
     return p ? load(p + j, lanes) : Floats(0);
@@ -64,45 +65,52 @@ template <class T> struct AddingFlow {
     if (p) store(load(p + j, lanes) + d, p + j, lanes);
   }
   template <class Lanes> Floats dstate(int64_t j, Lanes lanes) const { return value(dnew_state, j, lanes); }
-  template <class Lanes> Floats dmemory(int64_t j, Lanes lanes) const { return value(dnew_memory, j, lanes); }
+  template <class Lanes> Floats dcell_state(int64_t j, Lanes lanes) const { return value(dnew_cell_state, j, lanes); }
   template <class Lanes> void gate(int64_t j, Floats x, Floats h, Lanes lanes) const {
     add(dx, j, x, lanes);
     add(dh, j, h, lanes);
   }
   template <class Lanes> void state(int64_t j, Floats d, Lanes lanes) const { add(dprevious_state, j, d, lanes); }
-  template <class Lanes> void memory(int64_t j, Floats d, Lanes lanes) const { add(dprevious_memory, j, d, lanes); }
+  template <class Lanes> void cell_state(int64_t j, Floats d, Lanes lanes) const {
+    add(dprevious_cell_state, j, d, lanes);
+  }
 };
 
-// Gradients inside a layer: those of the state and memory are carried from step to step in f32.
+// The gradients inside a layer: those of the state and cell state are carried from step to step in f32.
 template <class T> struct CarryingFlow {
-  const T* doutput;                 // of this step's output
-  float *carried, *carried_memory;  // of the step's new state and memory; then of the previous ones
-  T *dx, *dh;                       // dx is added to and may be null, dh is overwritten
+  const T* doutput;  // of the output of this step
+  float *carried,
+      *carried_cell_state;  // of the new state and cell state of the step, replaced by those of the previous ones
+  T *dx, *dh;               // dx is accumulated and may be null, dh is overwritten
 
   template <class Lanes> Floats dstate(int64_t j, Lanes lanes) const {
     return load(carried + j, lanes) + load(doutput + j, lanes);
   }
-  template <class Lanes> Floats dmemory(int64_t j, Lanes lanes) const { return load(carried_memory + j, lanes); }
+  template <class Lanes> Floats dcell_state(int64_t j, Lanes lanes) const {
+    return load(carried_cell_state + j, lanes);
+  }
   template <class Lanes> void gate(int64_t j, Floats x, Floats h, Lanes lanes) const {
     if (dx) store(load(dx + j, lanes) + x, dx + j, lanes);
     store(h, dh + j, lanes);
   }
   template <class Lanes> void state(int64_t j, Floats d, Lanes lanes) const { store(d, carried + j, lanes); }
-  template <class Lanes> void memory(int64_t j, Floats d, Lanes lanes) const { store(d, carried_memory + j, lanes); }
+  template <class Lanes> void cell_state(int64_t j, Floats d, Lanes lanes) const {
+    store(d, carried_cell_state + j, lanes);
+  }
 };
 
-template <class T, class Flow>
-void backward_row(const CellGradArgs& args, const CellBlock& block, int64_t b, const Flow& flow) {
+template <class T, class GradientFlow>
+void backward_row(const CellGradArgs& args, const CellBlock& block, int64_t b, const GradientFlow& flow) {
   const int64_t hidden = args.new_state.dim(1);
   const CellGradRow<T> row = {.hidden = hidden,
                               .state = row_of<T>(args.state, b, hidden),
-                              .memory = row_of<T>(args.memory, b, hidden),
+                              .cell_state = row_of<T>(args.cell_state, b, hidden),
                               .new_state = row_of<T>(args.new_state, b, hidden),
-                              .new_memory = row_of<T>(args.new_memory, b, hidden),
+                              .new_cell_state = row_of<T>(args.new_cell_state, b, hidden),
                               .saved = row_of<T>(args.saved, b, saved_of(args.cell) * hidden)};
   assert(row.state && row.new_state);
   assert(args.cell == Cell::kTanh || row.saved);
-  assert(args.cell != Cell::kLstm || (row.memory && row.new_memory));
+  assert(args.cell != Cell::kLstm || (row.cell_state && row.new_cell_state));
   switch (args.cell) {
     case Cell::kTanh: return tanh_backward(row, flow, block.begin, block.end);
     case Cell::kGru: return gru_backward(row, flow, block.begin, block.end);
@@ -114,16 +122,16 @@ template <class T> void adding_rows(const CellGradArgs& args, const CellBlock& b
   const int64_t hidden = args.new_state.dim(1), gates = gates_of(args.cell) * hidden;
   for (int64_t b = block.row_begin; b < block.row_end; ++b) {
     backward_row<T>(args, block, b,
-                    AddingFlow<T>{.dnew_state = row_of<T>(args.dnew_state, b, hidden),
-                                  .dnew_memory = row_of<T>(args.dnew_memory, b, hidden),
-                                  .dx = row_of<T>(args.dx_gates, b, gates),
-                                  .dh = row_of<T>(args.dh_gates, b, gates),
-                                  .dprevious_state = row_of<T>(args.dstate, b, hidden),
-                                  .dprevious_memory = row_of<T>(args.dmemory, b, hidden)});
+                    AccumulatingFlow<T>{.dnew_state = row_of<T>(args.dnew_state, b, hidden),
+                                        .dnew_cell_state = row_of<T>(args.dnew_cell_state, b, hidden),
+                                        .dx = row_of<T>(args.dx_gates, b, gates),
+                                        .dh = row_of<T>(args.dh_gates, b, gates),
+                                        .dprevious_state = row_of<T>(args.dstate, b, hidden),
+                                        .dprevious_cell_state = row_of<T>(args.dcell_state, b, hidden)});
   }
 }
 
-// A sentence that has ended hands the gradient of its state on and has none in its gates.
+// A sentence that has ended passes on the gradient of its state and has zero gate gradients.
 template <class T> void skip_row(const CarryingFlow<T>& flow, Cell cell, int64_t hidden, const CellBlock& block) {
   each_register(block.end - block.begin, [&](int64_t i, auto lanes) {
     const int64_t j = block.begin + i;
@@ -132,13 +140,13 @@ template <class T> void skip_row(const CarryingFlow<T>& flow, Cell cell, int64_t
   });
 }
 
-// Here dstate and dmemory are what is carried (f32).
+// dstate and dcell_state are the carried gradients (f32).
 template <class T> void carrying_rows(const CellGradArgs& args, const CellBlock& block) {
   const int64_t hidden = args.new_state.dim(1), gates = gates_of(args.cell) * hidden;
   for (int64_t b = block.row_begin; b < block.row_end; ++b) {
     const CarryingFlow<T> flow = {.doutput = row_of<T>(args.dnew_state, b, hidden),
                                   .carried = row_of<float>(args.dstate, b, hidden),
-                                  .carried_memory = row_of<float>(args.dmemory, b, hidden),
+                                  .carried_cell_state = row_of<float>(args.dcell_state, b, hidden),
                                   .dx = row_of<T>(args.dx_gates, b, gates),
                                   .dh = row_of<T>(args.dh_gates, b, gates)};
     assert(flow.doutput && flow.carried && flow.dh);
@@ -175,7 +183,7 @@ void cell_backward(const CellGradArgs& args, const CellBlock& block) { HWY_DYNAM
 
 namespace {
 
-// Rows are shared out so that a thread has some thousand units, each worth tens of operations.
+// Each thread gets some thousand units, each of which costs tens of operations.
 template <class Body> void for_rows(const Tensor& state, Body&& body) {
   const int64_t rows = state.dim(0), hidden = state.dim(1);
   parallel_for(rows, std::max<int64_t>(1, 2048 / std::max<int64_t>(1, hidden)),
@@ -189,7 +197,7 @@ void cell(Stream&, const CellArgs& args) {
 }
 
 void cell_grad(Stream&, const CellGradArgs& args) {
-  clear_unless(args.accumulate, {args.dh_gates});
+  zero_unless(args.accumulate, {args.dh_gates});
   for_rows(args.new_state, [&](const CellBlock& block) { HWY_DYNAMIC_DISPATCH(adding)(args, block); });
 }
 

@@ -1,13 +1,13 @@
-// One step of a recurrent cell over a block of rows and units, on the calling thread: what the cell
-// kernels and the layers share.
+// One step of a recurrent cell over a block of rows and units, on the calling thread, for the cell kernels and the
+// layers.
 #pragma once
 
 #include "kernels/kernels.h"
 
 namespace fovea::cpu {
 
-// Rows [row_begin, row_end) and units [begin, end) of a step. A sentence (row) has ended where t is at
-// or past its length; without lengths none has.
+// Rows [row_begin, row_end) and units [begin, end) of a step. A sentence (row) has ended if t >= its length; without
+// lengths none has.
 struct CellBlock {
   int64_t row_begin = 0, row_end = 0, begin = 0, end = 0;
   const int32_t* lengths = nullptr;
@@ -16,13 +16,13 @@ struct CellBlock {
   bool ended(int64_t row) const { return lengths != nullptr && t >= lengths[row]; }
 };
 
-// As the kernel `cell`. h_gates may be f32 where the elements are bf16. An ended sentence keeps its state.
+// The kernel `cell`. h_gates may be f32 if the elements are bf16. A sentence that has ended copies its state.
 void cell_forward(const CellArgs& args, const CellBlock& block);
 
-// Inside a layer the gradients of state and memory are carried from step to step: dstate and dmemory (f32)
-// hold those of the new ones, to which dnew_state is added, and are replaced by those of the
-// previous ones, as far as they do not come through h_gates. dx_gates is added to and may be absent;
-// dh_gates is overwritten. An ended sentence hands its gradient on and has none in its gates.
+// The gradient inside a layer. dstate and dcell_state (f32) contain the gradients of the new states, to which
+// dnew_state is added, and are replaced by those of the previous states, without the contribution through h_gates.
+// dx_gates is accumulated and may be absent; dh_gates is overwritten. A sentence that has ended passes on its gradient
+// and has zero gate gradients.
 void cell_backward(const CellGradArgs& args, const CellBlock& block);
 
 }  // namespace fovea::cpu

@@ -1,7 +1,7 @@
-// The cells of recurrent layers on registers: Elman's tanh, the GRU of Cho et al. 2014 (with the reset
-// gate on the state's product, as cuDNN has it) and the LSTM of Hochreiter & Schmidhuber 1997 with forget
-// gates. Each is written once, forward and gradient, over rows [B,*] of gates side by side; who calls
-// says where operands come from and where results go.
+// The recurrent cells on SIMD registers: Elman's tanh, the GRU of Cho et al. 2014 (with the reset gate applied after
+// the projection of the state, as in cuDNN) and the LSTM of Hochreiter & Schmidhuber 1997 with forget gates. Each has a
+// forward and a gradient function over rows [B,*] of concatenated gates; the caller provides the sources of the
+// operands and the destinations of the results.
 #include "kernels/cpu/common/simd_math.h"
 #include "kernels/kernels.h"
 
@@ -18,20 +18,21 @@ namespace fovea::cpu::HWY_NAMESPACE {
 HWY_INLINE Floats tanh_slope(Floats y) { return Floats(1) - y * y; }
 HWY_INLINE Floats sigmoid_slope(Floats y) { return y * (Floats(1) - y); }
 
-// Column j of the next row of [., blocks * hidden]. Of what a step reads, the input's gates and what was
-// saved come from far memory, in more streams than the hardware foresees.
+// Prefetches column j of the next row of [., blocks * hidden]. The input gates and the saved values of a step come from
+// main memory, in more streams than the hardware prefetcher follows.
 template <class T> HWY_INLINE void prefetch_next_row(const T* row, int64_t blocks, int64_t hidden, int64_t j) {
 #pragma GCC unroll 4
   for (int64_t block = 0; block < blocks; ++block) __builtin_prefetch(row + (blocks + block) * hidden + j);
 }
 
-// One row of a cell: gates side by side with `hidden` columns each. T elements, P the state's product.
+// One row of a cell: concatenated gates of `hidden` columns each. T is the element type, P the type of the projected
+// state.
 template <class T, class P> struct CellRow {
   int64_t hidden;
   const T* x;
   const P* h;
-  const T *state, *memory;
-  T *new_state, *new_memory, *saved;  // saved may be null
+  const T *state, *cell_state;
+  T *new_state, *new_cell_state, *saved;  // `saved` may be null
 };
 
 // Columns [begin, end) of a row.
@@ -68,8 +69,8 @@ template <class T, class P> void lstm_forward(const CellRow<T, P>& row, int64_t 
     const Floats f = sigmoid(load(row.x + jf, lanes) + load(row.h + jf, lanes));
     const Floats g = tanh(load(row.x + jg, lanes) + load(row.h + jg, lanes));
     const Floats o = sigmoid(load(row.x + jo, lanes) + load(row.h + jo, lanes));
-    const Floats c = mul_add(f, load(row.memory + ji, lanes), i * g);
-    store(c, row.new_memory + ji, lanes);
+    const Floats c = mul_add(f, load(row.cell_state + ji, lanes), i * g);
+    store(c, row.new_cell_state + ji, lanes);
     store(o * tanh(c), row.new_state + ji, lanes);
     if (row.saved) {
       store(i, row.saved + ji, lanes);
@@ -80,17 +81,17 @@ template <class T, class P> void lstm_forward(const CellRow<T, P>& row, int64_t 
   });
 }
 
-// What the gradients read of the forward pass.
+// The values of the forward pass that the gradients read.
 template <class T> struct CellGradRow {
   int64_t hidden;
-  const T *state, *memory, *new_state, *new_memory, *saved;
+  const T *state, *cell_state, *new_state, *new_cell_state, *saved;
 };
 
-// A Flow brings the gradients of the new state and memory and takes those of the operands:
-//   Floats dstate(j, lanes), dmemory(j, lanes);
-//   void gate(j, dx, dh, lanes), state(j, d, lanes), memory(j, d, lanes);
-template <class T, class Flow>
-void tanh_backward(const CellGradRow<T>& row, const Flow& flow, int64_t begin, int64_t end) {
+// A GradientFlow provides the gradients of the new state and cell state and receives those of the operands:
+//   Floats dstate(j, lanes), dcell_state(j, lanes);
+//   void gate(j, dx, dh, lanes), state(j, d, lanes), cell_state(j, d, lanes);
+template <class T, class GradientFlow>
+void tanh_backward(const CellGradRow<T>& row, const GradientFlow& flow, int64_t begin, int64_t end) {
   each_register(end - begin, [&](int64_t i, auto lanes) {
     const int64_t j = begin + i;
     const Floats d = flow.dstate(j, lanes) * tanh_slope(load(row.new_state + j, lanes));
@@ -99,8 +100,8 @@ void tanh_backward(const CellGradRow<T>& row, const Flow& flow, int64_t begin, i
   });
 }
 
-template <class T, class Flow>
-void gru_backward(const CellGradRow<T>& row, const Flow& flow, int64_t begin, int64_t end) {
+template <class T, class GradientFlow>
+void gru_backward(const CellGradRow<T>& row, const GradientFlow& flow, int64_t begin, int64_t end) {
   each_register(end - begin, [&](int64_t i, auto lanes) {
     const int64_t jr = begin + i, jz = jr + row.hidden, jn = jz + row.hidden;
     prefetch_next_row(row.saved, 4, row.hidden, jr);
@@ -117,24 +118,24 @@ void gru_backward(const CellGradRow<T>& row, const Flow& flow, int64_t begin, in
   });
 }
 
-template <class T, class Flow>
-void lstm_backward(const CellGradRow<T>& row, const Flow& flow, int64_t begin, int64_t end) {
+template <class T, class GradientFlow>
+void lstm_backward(const CellGradRow<T>& row, const GradientFlow& flow, int64_t begin, int64_t end) {
   each_register(end - begin, [&](int64_t at, auto lanes) {
     const int64_t ji = begin + at, jf = ji + row.hidden, jg = jf + row.hidden, jo = jg + row.hidden;
     prefetch_next_row(row.saved, 4, row.hidden, ji);
     const Floats i = load(row.saved + ji, lanes), f = load(row.saved + jf, lanes);
     const Floats g = load(row.saved + jg, lanes), o = load(row.saved + jo, lanes);
-    const Floats tanh_c = tanh(load(row.new_memory + ji, lanes));
+    const Floats tanh_c = tanh(load(row.new_cell_state + ji, lanes));
     const Floats dstate = flow.dstate(ji, lanes);
-    const Floats dc = mul_add(dstate * o, tanh_slope(tanh_c), flow.dmemory(ji, lanes));
+    const Floats dc = mul_add(dstate * o, tanh_slope(tanh_c), flow.dcell_state(ji, lanes));
     const Floats di = dc * g * sigmoid_slope(i), dg = dc * i * tanh_slope(g);
-    const Floats df = dc * load(row.memory + ji, lanes) * sigmoid_slope(f);
+    const Floats df = dc * load(row.cell_state + ji, lanes) * sigmoid_slope(f);
     const Floats d_o = dstate * tanh_c * sigmoid_slope(o);
     flow.gate(ji, di, di, lanes);
     flow.gate(jf, df, df, lanes);
     flow.gate(jg, dg, dg, lanes);
     flow.gate(jo, d_o, d_o, lanes);
-    flow.memory(ji, dc * f, lanes);
+    flow.cell_state(ji, dc * f, lanes);
     flow.state(ji, Floats(0), lanes);
   });
 }

@@ -1,10 +1,10 @@
-// Whole recurrent layers in one direction: for each step the state's product with the weight, then the
-// cell. Backward runs the steps the other way round and leaves the gates' gradients time-major, so that
-// the weight's gradient is one product after the loop.
+// Whole recurrent layers in one direction: each step multiplies the state by the weight and applies the cell. Backward
+// runs the steps in reverse order and writes the gate gradients time-major, so that the gradient of the weight is one
+// GEMM after the loop.
 //
-// All steps run in one parallel region. Sentences do not know of each other, so a team that has some of
-// them goes through all steps without waiting for the others. Within a team, each thread has some of the
-// units: it computes their gates, then the units themselves, and waits for the team before the next step.
+// All steps run in one parallel region. Sentences are independent, so a team of threads with some of the sentences runs
+// all steps without waiting for the other teams. Within a team, each thread has some of the units: it computes their
+// gates, then the units themselves, and waits for the team before the next step.
 #include <algorithm>
 #include <array>
 
@@ -19,8 +19,8 @@ namespace fovea::cpu {
 
 namespace {
 
-// Working memory that outlives the call and only grows.
-Tensor working_memory(Tensor& kept, const Shape& shape) {
+// Returns a buffer that outlives the call and only grows.
+Tensor workspace(Tensor& kept, const Shape& shape) {
   if (!kept || kept.size() < shape.count()) {
     const ArenaScope heap(nullptr);
     kept = empty({shape.count()}, DType::kF32, Device::cpu());
@@ -28,7 +28,7 @@ Tensor working_memory(Tensor& kept, const Shape& shape) {
   return kept.slice(0, shape.count()).reshape(shape);
 }
 
-// Step t of a tensor that may be absent.
+// Returns step t of a tensor that may be absent.
 Tensor at(const Tensor& x, int64_t t) { return x ? x[t] : Tensor(); }
 
 void set(const Tensor& to, const Tensor& from) {
@@ -36,7 +36,7 @@ void set(const Tensor& to, const Tensor& from) {
   zero_memory(to.device(), to.raw(), to.bytes());
 }
 
-// The order of the steps and where their states lie in [T+1,B,H].
+// The order of the steps and the indices of their states in [T+1,B,H].
 struct Steps {
   int64_t count;
   bool reverse;
@@ -47,7 +47,7 @@ struct Steps {
   int64_t first() const { return reverse ? count : 0; }
 };
 
-// What one thread has of a layer: rows and panels of 32 units, and whom it waits for.
+// The part of a layer that one thread computes: rows and panels of 32 units, and the barrier of its team.
 struct Share {
   int64_t row_begin, row_end, panel_begin, panel_end;
   Barrier* team;
@@ -57,16 +57,17 @@ struct Share {
   void wait() const { team->wait(team_size); }
 };
 
-// How many teams, of how many threads each, are done soonest. Of equals the most teams, for they wait
-// least; but a team has at least kLeastRows rows: with fewer it would spend its time reading the weight.
+// Selects the number of teams and threads per team that finish first. Of equally fast ones it takes the most teams,
+// which wait least; but a team has at least kMinRows rows, because with fewer it would spend its time reading the
+// weight.
 struct Teams {
-  static constexpr int64_t kLeastRows = 16, kMost = 64;
+  static constexpr int64_t kMinRows = 16, kMaxTeams = 64;
   int64_t count = 1, size = 1;
 };
 Teams teams_for(int64_t rows, int64_t panels, int64_t threads) {
   Teams best;
   int64_t least = rows * panels;
-  for (int64_t count = 1; count <= std::clamp<int64_t>(rows / Teams::kLeastRows, 1, Teams::kMost); ++count) {
+  for (int64_t count = 1; count <= std::clamp<int64_t>(rows / Teams::kMinRows, 1, Teams::kMaxTeams); ++count) {
     const int64_t size = std::min(threads / count, panels);
     if (size == 0) break;
     const int64_t time = ((rows + count - 1) / count) * ((panels + size - 1) / size);
@@ -77,15 +78,15 @@ Teams teams_for(int64_t rows, int64_t panels, int64_t threads) {
   return best;
 }
 
-// Calls body(share) on each thread, for a layer whose steps are `rows` times `work` multiplications.
+// Calls body(share) on each thread, for a layer whose steps cost `rows` * `work` multiplications.
 template <class Body> void share_out(int64_t rows, int64_t hidden, int64_t work, Body&& body) {
-  constexpr int64_t kGrain = 1 << 16;  // multiplications of a step that are worth a thread
+  constexpr int64_t kGrain = 1 << 16;  // fewest multiplications of a step for another thread
   const int64_t panels = (hidden + kPanel - 1) / kPanel;
   const int64_t threads = std::clamp<int64_t>(rows * work / kGrain, 1, thread_count());
   const Teams wanted = teams_for(rows, panels, threads);
-  std::array<Barrier, Teams::kMost> barriers;
+  std::array<Barrier, Teams::kMaxTeams> barriers;
   parallel_parts(static_cast<int>(wanted.count * wanted.size), [&](int part, int of) {
-    const Teams teams = teams_for(rows, panels, of);  // there may be fewer threads than were wanted
+    const Teams teams = teams_for(rows, panels, of);  // there may be fewer threads than requested
     const int64_t team = part / teams.size, place = part % teams.size;
     if (team >= teams.count) return;
     body(Share{.row_begin = rows * team / teams.count,
@@ -111,24 +112,24 @@ CellBlock block_of(const Share& share, int64_t hidden, const Tensor& lengths, in
           .t = t};
 }
 
-// The state's part of the gates. The weight is taken gate by gate, so that a panel of each gate holds the
-// same units.
+// The projection of the state. The weight is packed gate by gate, so that the panels of all gates contain the same
+// units.
 class GateProduct {
  public:
   explicit GateProduct(const RecurrentArgs& args)
       : hidden_(args.weight.dim(1)), gates_(gates_of(args.cell)), bias_(args.bias.data<float>()) {
-    static thread_local std::array<Scratch, kMost> spare;
+    static thread_local std::array<Workspace, kMaxGates> buffer;
     for (size_t g = 0; g < static_cast<size_t>(gates_); ++g) {
       const Matrix gate = {.tensor = args.weight,
                            .row_stride = hidden_,
                            .offset = static_cast<int64_t>(g) * hidden_ * hidden_,
                            .transposed = true,
                            .weight = true};
-      weights_[g] = panel_weight(gate, hidden_, hidden_, args.precision, spare[g]);
+      weights_[g] = panel_weight(gate, hidden_, hidden_, args.precision, buffer[g]);
     }
   }
 
-  // The share's rows and units of h_gates [B,G*H].
+  // Computes the share's rows and units of h_gates [B,G*H].
   void multiply(const Tensor& state, const Share& share, float* h_gates) const {
     const PanelRows rows = panel_rows(rows_of(state, share), weights_[0]);
     for (int64_t g = 0; g < gates_; ++g) {
@@ -138,7 +139,7 @@ class GateProduct {
                      .bias = bias_ ? bias_ + g * hidden_ : nullptr});
     }
   }
-  // The same for a state of zeros: the bias alone.
+  // Sets h_gates for a state of zeros: the bias alone.
   void of_zeros(const Share& share, float* h_gates) const {
     const int64_t begin = share.panel_begin * kPanel, end = std::min(share.panel_end * kPanel, hidden_);
     for (int64_t row = share.row_begin * gates_; row < share.row_end * gates_; ++row) {
@@ -148,26 +149,26 @@ class GateProduct {
   }
 
  private:
-  static constexpr size_t kMost = 4;
+  static constexpr size_t kMaxGates = 4;
 
   int64_t hidden_, gates_;
   const float* bias_;
-  std::array<PanelWeight, kMost> weights_;
+  std::array<PanelWeight, kMaxGates> weights_;
 };
 
 }  // namespace
 
 void recurrent(Stream& stream, const RecurrentArgs& args) {
-  if (args.beside != nullptr) recurrent(stream, *args.beside);
+  if (args.concurrent != nullptr) recurrent(stream, *args.concurrent);
   static thread_local Tensor kept_gates;
   const int64_t B = args.states.dim(1), H = args.states.dim(2), G = gates_of(args.cell);
   const Steps steps = {.count = args.x_gates.dim(0), .reverse = args.reverse};
   set(args.states[steps.first()], args.initial_state);
-  if (args.memories) set(args.memories[steps.first()], args.initial_memory);
+  if (args.cell_states) set(args.cell_states[steps.first()], args.initial_cell_state);
   if (steps.count == 0 || B == 0 || H == 0) return;
 
   const GateProduct product(args);
-  const Tensor h_gates = working_memory(kept_gates, {B, G * H});
+  const Tensor h_gates = workspace(kept_gates, {B, G * H});
   share_out(B, H, G * H * H, [&](const Share& share) {
     for (int64_t step = 0; step < steps.count; ++step) {
       const int64_t t = steps.time(step), before = steps.before(t), after = steps.after(t);
@@ -181,9 +182,9 @@ void recurrent(Stream& stream, const RecurrentArgs& args) {
                     .x_gates = args.x_gates[t],
                     .h_gates = h_gates,
                     .state = state,
-                    .memory = at(args.memories, before),
+                    .cell_state = at(args.cell_states, before),
                     .new_state = args.states[after],
-                    .new_memory = at(args.memories, after),
+                    .new_cell_state = at(args.cell_states, after),
                     .saved = at(args.saved, t)},
                    block_of(share, H, args.lengths, t));
       share.wait();
@@ -192,22 +193,22 @@ void recurrent(Stream& stream, const RecurrentArgs& args) {
 }
 
 void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
-  if (args.beside != nullptr) recurrent_grad(stream, *args.beside);
-  static thread_local Tensor kept_state, kept_memory;
-  static thread_local Scratch spare;
+  if (args.concurrent != nullptr) recurrent_grad(stream, *args.concurrent);
+  static thread_local Tensor kept_state, saved_cell_state;
+  static thread_local Workspace buffer;
   const int64_t B = args.states.dim(1), H = args.states.dim(2), G = gates_of(args.cell);
   const Steps steps = {.count = args.states.dim(0) - 1, .reverse = args.reverse};
-  const Tensor dstate = working_memory(kept_state, {B, H});
-  const Tensor dmemory = args.memories ? working_memory(kept_memory, {B, H}) : Tensor();
+  const Tensor dstate = workspace(kept_state, {B, H});
+  const Tensor dcell_state = args.cell_states ? workspace(saved_cell_state, {B, H}) : Tensor();
   set(dstate, {});
-  if (dmemory) {
-    set(dmemory, {});
-    if (args.dfinal_memory) affine(stream, {.x = args.dfinal_memory, .y = dmemory});
+  if (dcell_state) {
+    set(dcell_state, {});
+    if (args.dfinal_cell_state) affine(stream, {.x = args.dfinal_cell_state, .y = dcell_state});
   }
 
   if (steps.count > 0 && B > 0 && H > 0) {
     const Matrix matrix = {.tensor = args.weight, .row_stride = H, .weight = true};
-    const PanelWeight weight = panel_weight(matrix, H, G * H, args.precision, spare);
+    const PanelWeight weight = panel_weight(matrix, H, G * H, args.precision, buffer);
     const bool shared = args.dx_gates.raw() == args.dh_gates.raw();
     share_out(B, H, G * H * H, [&](const Share& share) {
       const auto through_gates = [&](int64_t t) {
@@ -219,15 +220,15 @@ void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
         if (step + 1 < steps.count) through_gates(steps.time(step + 1));
         cell_backward({.cell = args.cell,
                        .state = args.states[before],
-                       .memory = at(args.memories, before),
+                       .cell_state = at(args.cell_states, before),
                        .new_state = args.states[after],
-                       .new_memory = at(args.memories, after),
+                       .new_cell_state = at(args.cell_states, after),
                        .saved = at(args.saved, t),
                        .dnew_state = args.dstates[t],
                        .dx_gates = shared ? Tensor() : at(args.dx_gates, t),
                        .dh_gates = args.dh_gates[t],
                        .dstate = dstate,
-                       .dmemory = dmemory},
+                       .dcell_state = dcell_state},
                       block_of(share, H, args.lengths, t));
         share.wait();
       }
@@ -235,7 +236,7 @@ void recurrent_grad(Stream& stream, const RecurrentGradArgs& args) {
     });
   }
   if (args.dinitial_state) affine(stream, {.x = dstate, .y = args.dinitial_state, .accumulate = true});
-  if (args.dinitial_memory) affine(stream, {.x = dmemory, .y = args.dinitial_memory, .accumulate = true});
+  if (args.dinitial_cell_state) affine(stream, {.x = dcell_state, .y = args.dinitial_cell_state, .accumulate = true});
 }
 
 }  // namespace fovea::cpu

@@ -1,5 +1,5 @@
-// The cross-entropy of a softmax with a smoothed target (Szegedy et al. 2016). A row of logits is read once,
-// block by block, each while it is in the first cache; nothing of its size is written.
+// The cross-entropy of a softmax with label smoothing (Szegedy et al. 2016). Each row of logits is read once, in blocks
+// that stay in the L1 cache; no tensor of the size of the logits is written.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/reduce/cross_entropy.cpp"
 #include <cmath>
@@ -13,7 +13,7 @@ namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
 struct LogitRow {
-  float lse;    // log sum exp
+  float lse;    // log-sum-exp
   double mean;  // of the logits
 };
 
@@ -22,15 +22,15 @@ template <class T> LogitRow read_logits(const T* x, int64_t n) {
   double exponentials = 0, logits = 0;  // sum of exp(x - largest), and of x
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t end = std::min(n, begin + kBlock);
-    Floats most(largest), total(0);
+    Floats running_max(largest), total(0);
     each_register(begin, end, [&](int64_t i, auto lanes) {
       const Floats v = load(x + i, lanes);
-      most = maximum(most, keep(v, lanes, Floats(-HUGE_VALF)));
-      total += v;  // 0 past the end
+      running_max = maximum(running_max, mask_lanes(v, lanes, Floats(-HUGE_VALF)));
+      total += v;  // v is 0 past the end
     });
     logits += sum(total);
     const float before = largest;
-    largest = max(most);
+    largest = max(running_max);
     if (largest == -HUGE_VALF) continue;
     exponentials *= std::exp(static_cast<double>(before) - largest);
     const Floats shift(largest);
@@ -57,13 +57,13 @@ void cross_entropy(const CrossEntropyArgs& args) {
   });
 }
 
-// dlogits = dloss (p - q), where q is the smoothed target.
+// dlogits = dloss (p - q), where q is the smoothed target distribution.
 void cross_entropy_grad(const CrossEntropyGradArgs& args) {
   if (!args.dlogits) return;
   const int64_t rows = args.targets.size(), classes = args.logits.dim(-1);
   const int32_t* targets = args.targets.data<int32_t>();
   const float *lse = args.lse.data<float>(), *dloss = args.dloss.data<float>();
-  const float share = args.smoothing / static_cast<float>(classes);  // of q, for every class
+  const float share = args.smoothing / static_cast<float>(classes);  // of q, for each class
   const bool in_place = args.dlogits.raw() == args.logits.raw();
   with_type_of(args.logits, [&]<class T>(T) {
     each_row(rows, 2 * classes, [&](int64_t n) {

@@ -1,5 +1,5 @@
-// Sums over rows and over columns on all threads. What is summed is cut into pieces by its size alone, and
-// the pieces are added in order, so that the result does not depend on the number of threads.
+// Sums over rows and over columns on all threads. A sum is split into pieces by its size alone, and the partial sums
+// are added in order, so that the result does not depend on the number of threads.
 #include "kernels/cpu/common/parallel_blocks.h"
 #include "kernels/cpu/common/simd.h"
 #include "kernels/cpu/common/workspace.h"
@@ -14,10 +14,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 
-// The sum of term(i, lanes) over the elements [begin, end).
+// Returns the sum of term(i, lanes) over the elements [begin, end).
 template <class Term> HWY_INLINE float row_sum(int64_t begin, int64_t end, Term&& term) {
   Floats total(0);
-  each_register(begin, end, [&](int64_t i, auto lanes) { total += keep(term(i, lanes), lanes, Floats(0)); });
+  each_register(begin, end, [&](int64_t i, auto lanes) { total += mask_lanes(term(i, lanes), lanes, Floats(0)); });
   return sum(total);
 }
 
@@ -29,7 +29,7 @@ template <class Term> void row_sums(int64_t rows, int64_t width, float* sums, Te
       sums[row] = row_sum(0, width, [&](int64_t i, auto lanes) { return term(row, i, lanes); });
     });
   }
-  float* pieces = scratch<float, struct PiecesOfRows>(static_cast<size_t>(rows * across));
+  float* pieces = workspace<float, struct PiecesOfRows>(static_cast<size_t>(rows * across));
   each_block(rows, width, [&](int64_t row, int64_t begin, int64_t end) {
     pieces[row * across + begin / kBlock] =
         row_sum(begin, end, [&](int64_t i, auto lanes) { return term(row, i, lanes); });
@@ -41,7 +41,7 @@ template <class Term> void row_sums(int64_t rows, int64_t width, float* sums, Te
   }
 }
 
-// finish(o, i, sums, lanes) for each register of columns i of [outer, inner], with the sums over `count` of
+// Calls finish(o, i, sums, lanes) for each register of columns i of [outer, inner], with the sums over `count` of
 // term(o, j, i, lanes), the terms of [outer, count, inner].
 struct Columns {
   int64_t outer, count, inner;
@@ -52,10 +52,10 @@ template <class Term, class Finish> void column_sums(const Columns& shape, Term&
       each_register(begin, end, [&](int64_t i, auto lanes) { finish(o, i, term(o, 0, i, lanes), lanes); });
     });
   }
-  const int64_t most_chunks = 64;
-  const int64_t rows = std::max<int64_t>(32, divide_up(shape.count, most_chunks));
+  const int64_t max_chunks = 64;
+  const int64_t rows = std::max<int64_t>(32, divide_up(shape.count, max_chunks));
   const int64_t chunks = divide_up(shape.count, rows);
-  float* pieces = scratch<float, struct PiecesOfColumns>(static_cast<size_t>(shape.outer * chunks * shape.inner));
+  float* pieces = workspace<float, struct PiecesOfColumns>(static_cast<size_t>(shape.outer * chunks * shape.inner));
   each_block(
       shape.outer * chunks, shape.inner,
       [&](int64_t chunk, int64_t begin, int64_t end) {

@@ -1,4 +1,4 @@
-// Pooling over the time steps of sequences [T,B,D], on registers of D.
+// Pooling over the time steps of sequences [T,B,D], with SIMD over D.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/reduce/pool_time.cpp"
 #include "kernels/cpu/common/parallel_blocks.h"
@@ -13,18 +13,18 @@ int64_t steps_of(const Tensor& lengths, int64_t b, int64_t steps) {
   return lengths ? std::clamp<int64_t>(lengths.data<int32_t>()[b], 0, steps) : steps;
 }
 
-// The maximum of `steps` elements that are `stride` apart, and the first step that has it.
+// Returns the maximum of `steps` elements that are `stride` apart, and the first step that has it.
 template <class T, class Lanes>
 void maximum_over_time(const T* x, int64_t steps, int64_t stride, T* y, int32_t* index, Lanes lanes) {
-  Floats most(0);
+  Floats running_max(0);
   Ints where = hn::Set(IntTag(), -1);
   for (int64_t t = 0; t < steps; ++t) {
     const Floats v = load(x + t * stride, lanes);
-    const auto larger = t == 0 ? hn::Eq(most.v, most.v) : hn::Gt(v.v, most.v);
-    most = hn::IfThenElse(larger, v.v, most.v);
+    const auto larger = t == 0 ? hn::Eq(running_max.v, running_max.v) : hn::Gt(v.v, running_max.v);
+    running_max = hn::IfThenElse(larger, v.v, running_max.v);
     where = hn::IfThenElse(hn::RebindMask(IntTag(), larger), hn::Set(IntTag(), static_cast<int32_t>(t)), where);
   }
-  store(most, y, lanes);
+  store(running_max, y, lanes);
   if (index) store(where, index, lanes);
 }
 

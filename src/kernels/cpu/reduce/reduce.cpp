@@ -26,17 +26,18 @@ template <class X, class Y> void sum_or_mean(const ReduceArgs& args) {
     };
     return column_sums({args.outer, count, inner}, term, finish);
   }
-  float* sums = scratch<float, struct SumsOfRows>(static_cast<size_t>(args.outer));
+  float* sums = workspace<float, struct SumsOfRows>(static_cast<size_t>(args.outer));
   row_sums(args.outer, count, sums, [=](int64_t o, int64_t i, auto lanes) { return load(x + o * count + i, lanes); });
   each_register(args.outer, [&](int64_t o, auto lanes) { finish(o, 0, load(sums + o, lanes), lanes); });
 }
 
-// The largest of n > 0 elements and where it stands first. A row of NaN alone answers with its first.
+// Returns the largest of n > 0 elements and its first index. For a row of NaN it returns the first element.
 template <class T> float row_maximum(const T* x, int64_t n, int32_t* where) {
-  Floats most(-HUGE_VALF);
-  each_register(
-      n, [&](int64_t i, auto lanes) { most = maximum(most, keep(load(x + i, lanes), lanes, Floats(-HUGE_VALF))); });
-  const Floats largest(max(most));
+  Floats running_max(-HUGE_VALF);
+  each_register(n, [&](int64_t i, auto lanes) {
+    running_max = maximum(running_max, mask_lanes(load(x + i, lanes), lanes, Floats(-HUGE_VALF)));
+  });
+  const Floats largest(max(running_max));
   int64_t first = n;
   for (int64_t i = 0; i < n && first == n; i += kLanes) {
     const Floats v = i + kLanes <= n ? load(x + i) : load(x + i, FirstLanes{n - i});
@@ -58,26 +59,26 @@ template <class T> void row_maxima(const ReduceArgs& args) {
   });
 }
 
-// The largest so far of a register of columns, and the rows they stand in.
+// The running maximum of a register of columns, and the rows of the maxima.
 struct Largest {
-  Floats most;
+  Floats running_max;
   Ints where;
 
   HWY_INLINE void take(Floats v, Ints row) {
-    const auto larger = hn::Gt(v.v, most.v);
-    most = hn::IfThenElse(larger, v.v, most.v);
+    const auto larger = hn::Gt(v.v, running_max.v);
+    running_max = hn::IfThenElse(larger, v.v, running_max.v);
     where = hn::IfThenElse(hn::RebindMask(IntTag(), larger), row, where);
   }
 };
 HWY_INLINE Ints row_number(int64_t j) { return hn::Set(IntTag(), static_cast<int32_t>(j)); }
 
-// Rows in chunks, each row after the other as they lie in memory; then the chunks in order.
+// Rows are processed in chunks, in the order of memory; then the chunks are combined in order.
 template <class T> void column_maxima(const ReduceArgs& args) {
   const int64_t count = args.count, inner = args.inner;
   const int64_t rows = std::max<int64_t>(32, divide_up(count, 64)), chunks = divide_up(count, rows);
   const size_t cells = static_cast<size_t>(args.outer * chunks * inner);
-  float* most = scratch<float, struct MaximaOfChunks>(cells);
-  int32_t* where = scratch<int32_t, struct WhereInChunks>(cells);
+  float* running_max = workspace<float, struct MaximaOfChunks>(cells);
+  int32_t* where = workspace<int32_t, struct WhereInChunks>(cells);
   const auto in_chunk = [&](int64_t chunk, int64_t begin, int64_t end) {
     const int64_t o = chunk / chunks, first = chunk % chunks * rows, last = std::min(count, first + rows);
     for (int64_t j = first; j < last; ++j) {
@@ -86,10 +87,10 @@ template <class T> void column_maxima(const ReduceArgs& args) {
         const int64_t at = chunk * inner + i;
         Largest largest{load(x + i, lanes), row_number(j)};
         if (j > first) {
-          largest = {load(most + at, lanes), load(where + at, lanes)};
+          largest = {load(running_max + at, lanes), load(where + at, lanes)};
           largest.take(load(x + i, lanes), row_number(j));
         }
-        store(largest.most, most + at, lanes);
+        store(largest.running_max, running_max + at, lanes);
         store(largest.where, where + at, lanes);
       });
     }
@@ -102,10 +103,10 @@ template <class T> void column_maxima(const ReduceArgs& args) {
       Largest largest{Floats(-HUGE_VALF), row_number(-1)};
       for (int64_t c = 0; c < chunks; ++c) {
         const int64_t at = (o * chunks + c) * inner + i;
-        if (c == 0) largest = {load(most + at, lanes), load(where + at, lanes)};
-        largest.take(load(most + at, lanes), load(where + at, lanes));
+        if (c == 0) largest = {load(running_max + at, lanes), load(where + at, lanes)};
+        largest.take(load(running_max + at, lanes), load(where + at, lanes));
       }
-      store(largest.most, y + o * inner + i, lanes);
+      store(largest.running_max, y + o * inner + i, lanes);
       if (index) store(largest.where, index + o * inner + i, lanes);
     });
   });
@@ -121,7 +122,7 @@ void reduce(const ReduceArgs& args) {
   });
 }
 
-// dx += dy, or dy / count, spread over the middle.
+// dx += dy, or dy / count, broadcast over the middle axis.
 template <class T> void spread(const ReduceGradArgs& args) {
   const T* dy = args.dy.data<T>();
   T* dx = args.dx.data<T>();

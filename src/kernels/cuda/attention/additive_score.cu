@@ -1,6 +1,6 @@
-// Bahdanau's additive score (2015, appendix A.1.2): score = v . tanh(query + keys), and its gradients. The tanh of
-// B*T*S*D is never written: it is computed where it is needed, in backward once for the queries and once for the
-// keys (once for both where there are few queries), so that every sum has one owner and one order.
+// Bahdanau's additive score (2015, appendix A.1.2), score = v . tanh(query + keys), and its gradients. The B*T*S*D
+// values of tanh are never stored: backward recomputes them once for the queries and once for the keys (once for both
+// if there are few queries), so that each sum is computed by one thread in a fixed order.
 #include "kernels/cuda/common/fast_tanh.h"
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/reduce/deterministic_sums.h"
@@ -9,21 +9,22 @@ namespace fovea::cuda {
 
 namespace {
 
-constexpr int kColumns = 256;      // columns of queries kept at a time
-constexpr int kWarps = 8;          // of a block, forward
-constexpr int kKeys = 4;           // keys of a warp
-constexpr int kOwn = 8;            // queries or keys a thread has, backward
-constexpr int kThreads = 128;      // of a block, backward
-constexpr int kThreadColumns = 2;  // of a thread, kThreads apart
+constexpr int kColumns = 256;      // columns of the queries in shared memory at a time
+constexpr int kWarps = 8;          // per block, in the forward kernel
+constexpr int kKeys = 4;           // keys per warp
+constexpr int kOwn = 8;            // queries or keys per thread, in backward
+constexpr int kThreads = 128;      // per block, in backward
+constexpr int kThreadColumns = 2;  // columns per thread, kThreads apart
 constexpr int kBlockColumns = kThreadColumns * kThreads;
-constexpr int kOthers = 32;  // keys or queries whose dscore is kept at a time
-constexpr int kAhead = 4;    // of them read before the first is used
+constexpr int kOthers = 32;  // keys or queries whose dscore is in shared memory at a time
+constexpr int kAhead = 4;    // keys or queries that are loaded before the first is used
 
-// Each of the B*T*S*D cells takes one instruction of the special-function units. For bf16 elements that is a tanh
-// within 2^-11, finer than their own rounding. For f32 ones it is the reciprocal r = 1 / (exp(2 x) + 1), of which
-// tanh(x) = 1 - 2 r and its derivative 4 (r - r^2), since exp(2 (query + key)) is a product of two numbers that are
-// known before. What a cell gives, tanh or r, is called y.
-constexpr float kFar = 43.0f;  // exp(2 x) is a normal number up to here; beyond it the sum is taken first
+// Each of the B*T*S*D elements costs one instruction of the special-function units. For bf16 this is a tanh with an
+// error below 2^-11, less than the rounding of bf16. For f32 it is the reciprocal r = 1 / (exp(2 x) + 1), with tanh(x)
+// = 1 - 2 r and the derivative 4 (r - r^2): exp(2 (query + key)) is the product of two exponentials that are computed
+// once per query and key. The value tanh or r is called y.
+constexpr float kFar =
+    43.0f;  // largest |x| for which exp(2 x) is used as a factor; beyond it query + key is added first
 
 __device__ float fast_reciprocal(float x) {
 #if defined(__CUDA_ARCH__)
@@ -35,7 +36,7 @@ __device__ float fast_reciprocal(float x) {
 #endif
 }
 
-// A number of a query or of a key.
+// One element of a query or a key.
 template <class T> struct Point {
   float x;
 
@@ -45,8 +46,10 @@ template <class T> struct Point {
   __device__ float y(const Point& key) const { return fast_tanh(x + key.x); }
   __device__ float far_y(const Point& key) const { return y(key); }
   __device__ static float slope(float y) { return fmaf(-y, y, 1.0f); }
-  static constexpr float kSlope = 1.0f;                                 // slope(y) times it is tanh'
-  __device__ static float tanh_sum(float, float of_y) { return of_y; }  // the sum of w tanh, from those of w and of w y
+  static constexpr float kSlope = 1.0f;  // the derivative of tanh is kSlope * slope(y)
+  __device__ static float tanh_sum(float, float of_y) {
+    return of_y;
+  }  // returns the sum of w tanh, given the sums of w and of w y
 };
 template <> struct Point<float> {
   float x, e;
@@ -61,19 +64,19 @@ template <> struct Point<float> {
   __device__ static float tanh_sum(float of_w, float of_y) { return of_w - 2.0f * of_y; }
 };
 
-// Calls body with how a query and a key make y, as neither is far, or as one may be.
+// Calls body with the function that computes y; `far` selects the one that cannot overflow.
 template <class T, class Body> __device__ void with_y(bool far, Body&& body) {
   if (far) return body([](const Point<T>& query, const Point<T>& key) { return query.far_y(key); });
   body([](const Point<T>& query, const Point<T>& key) { return query.y(key); });
 }
 
-// The sums over a warp's lanes of kCount numbers each: lane i gets the sum of number i % kCount. After every exchange
-// a lane has half as many left.
-template <int kCount, int kMost> __device__ float sums_over_warp(float (&x)[kMost]) {
+// Sums kCount numbers over the lanes of a warp: lane i gets the sum of number i % kCount. After each exchange a lane
+// continues with half of the numbers.
+template <int kCount, int kSize> __device__ float sums_over_warp(float (&x)[kSize]) {
   static_assert((kCount & (kCount - 1)) == 0 && kCount <= kWarp);
   if constexpr (kCount == 1) {
 #pragma unroll
-    for (int other = kMost; other < kWarp; other *= 2) x[0] += from_lane(x[0], other);
+    for (int other = kSize; other < kWarp; other *= 2) x[0] += from_lane(x[0], other);
     return x[0];
   } else {
     constexpr int kHalf = kCount / 2;
@@ -90,7 +93,7 @@ template <class T> struct Additive {
   const T *query, *keys;
   const float* v;
   const int32_t* lengths;
-  int64_t batch, heads, queries, count, width;  // count: keys; width: of a head
+  int64_t batch, heads, queries, count, width;  // `count` is the number of keys, `width` the width of a head
 
   template <class Args>
   explicit Additive(const Args& args)
@@ -105,7 +108,7 @@ template <class T> struct Additive {
         width(args.query.dim(2) / args.heads) {}
   int64_t rows() const { return batch * heads; }
 
-  // Of row (b,h): how many keys there are, and where step n of a sequence begins.
+  // Returns the number of keys of row (b,h).
   __device__ int64_t end(int64_t row) const {
     const int64_t b = row / heads;
     if (lengths == nullptr || lengths[b] >= count) return count;
@@ -115,7 +118,7 @@ template <class T> struct Additive {
   __device__ int64_t cell(int64_t row, int64_t t, int64_t s) const { return (row * queries + t) * count + s; }
 };
 
-// A block has kQueries queries, and its warps kKeys keys each; the lanes go along the columns.
+// Each block computes kQueries queries, each of its warps kKeys keys; the lanes of a warp share the columns.
 template <int kQueries, class T>
 __global__ void __launch_bounds__(kWarps* kWarp, 3) score_kernel(const __grid_constant__ Additive<T> x, T* score) {
   __shared__ Point<T> query[kQueries][kColumns];
@@ -124,7 +127,7 @@ __global__ void __launch_bounds__(kWarps* kWarp, 3) score_kernel(const __grid_co
   const int64_t row = blockIdx.x, first_query = int64_t{blockIdx.z} * kQueries, end = x.end(row);
   const int64_t first_key = (int64_t{blockIdx.y} * kWarps + threadIdx.y) * kKeys;
   const int lane = static_cast<int>(threadIdx.x), thread = static_cast<int>(threadIdx.y) * kWarp + lane;
-  float sums[kKeys * kQueries] = {}, total = 0.0f;  // of v y, and of v
+  float sums[kKeys * kQueries] = {}, total = 0.0f;  // the sums of v y, and of v
   for (int64_t begin = 0; begin < x.width; begin += kColumns) {
     const int columns = static_cast<int>(x.width - begin < kColumns ? x.width - begin : kColumns);
     if (thread == 0) any_far = 0;
@@ -168,14 +171,14 @@ __global__ void __launch_bounds__(kWarps* kWarp, 3) score_kernel(const __grid_co
   if (lane < kKeys * kQueries && s < x.count && t < x.queries) store(score + x.cell(row, t, s), s < end ? sum : 0.0f);
 }
 
-// The columns of a thread, backward.
+// The columns of a thread, in backward.
 struct ThreadColumns {
   int64_t first, width;
   __device__ explicit ThreadColumns(int64_t of_width)
       : first(int64_t{blockIdx.z} * kBlockColumns + threadIdx.x), width(of_width) {}
   __device__ int64_t at(int c) const { return first + c * kThreads; }
   __device__ bool inside(int c) const { return at(c) < width; }
-  // The thread's numbers of what begins at `row`; zeros outside, and where there is no row.
+  // Loads the columns of this thread from `row`; they are zero beyond the width and for an absent row.
   template <class T> __device__ void read(Point<T> (&to)[kThreadColumns], const T* row, bool there) const {
 #pragma unroll
     for (int c = 0; c < kThreadColumns; ++c) to[c] = Point<T>(there && inside(c) ? load(row + at(c)) : 0.0f);
@@ -192,12 +195,12 @@ template <class T, int kCount> __device__ bool any_far(const Point<T> (&points)[
   return far;
 }
 
-// The dscore of a few others and of those that a block has.
+// The dscore of one key or query with all queries or keys of the block.
 template <int kCount> struct alignas(kCount == 1 ? 4 : 16) Others { float d[kCount]; };
 
-// A thread has its columns of kQueries queries and goes through the keys. With z = tanh(query + key), dscore v (1 -
-// z^2) is summed into dquery, and dscore z into a row of `dv_parts` for each block of queries. Where all queries are
-// here, so is all of dkeys (kWithKeys). The columns lie side by side: reads of queries and keys are whole lines.
+// Each thread has some columns of kQueries queries and iterates over the keys. With z = tanh(query + key), it sums
+// dscore v (1 - z^2) into dquery, and dscore z into one row of `dv_parts` for each block of queries. If the block has
+// all queries, it also computes dkeys (kWithKeys). Adjacent threads have adjacent columns, so that loads are coalesced.
 template <int kQueries, bool kWithKeys, class T>
 __global__ void __launch_bounds__(kThreads)
     query_grad_kernel(const __grid_constant__ Additive<T> x, const T* dscore, T* dquery, T* dkeys, float* dv_parts) {
@@ -208,8 +211,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int j = 0; j < kQueries; ++j) columns.read(query[j], x.query + x.at(first + j, row), first + j < x.queries);
   const bool far = any_far(query);
-  float sums[kQueries][kThreadColumns] = {}, dv[kThreadColumns] = {};  // of dscore slope, and of dscore y
-  float total = 0.0f;                                                  // of the dscore this thread has brought
+  float sums[kQueries][kThreadColumns] = {}, dv[kThreadColumns] = {};  // the sums of dscore slope, and of dscore y
+  float total = 0.0f;  // the sum of the dscore that this thread has loaded
   float v[kThreadColumns];
 #pragma unroll
   for (int c = 0; c < kThreadColumns; ++c) {
@@ -281,7 +284,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The same the other way round: columns of kOwn keys, through the queries.
+// The gradient of kOwn keys per thread, iterating over the queries.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     key_grad_kernel(const __grid_constant__ Additive<T> x, const T* dscore, T* dkeys) {
@@ -293,7 +296,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
   for (int j = 0; j < kOwn; ++j) columns.read(keys[j], x.keys + x.at(first + j, row), first + j < end);
   const bool far = any_far(keys);
-  float sums[kOwn][kThreadColumns] = {};  // of dscore slope
+  float sums[kOwn][kThreadColumns] = {};  // the sums of dscore slope
   for (int64_t begin = 0; begin < x.queries; begin += kOthers) {
     __syncthreads();
     for (int e = static_cast<int>(threadIdx.x); e < kOwn * kOthers; e += kThreads) {
@@ -344,8 +347,8 @@ template <int kQueries, class T> void score(Stream& stream, const Additive<T>& x
 template <int kQueries, bool kWithKeys, class T>
 void query_grad(Stream& stream, const Additive<T>& x, const AdditiveScoreGradArgs& args) {
   const int64_t tiles = ceil_div(x.queries, kQueries), depth = x.heads * x.width;
-  Scratch scratch(stream);
-  float* dv_parts = args.dv ? scratch.take<float>(x.batch * tiles * depth) : nullptr;
+  Workspace workspace(stream);
+  float* dv_parts = args.dv ? workspace.allocate<float>(x.batch * tiles * depth) : nullptr;
   const Grid grid = {dim3(to_unsigned(x.rows()), to_unsigned(tiles), to_unsigned(ceil_div(x.width, kBlockColumns))),
                      dim3(kThreads)};
   launch(stream, query_grad_kernel<kQueries, kWithKeys, T>, grid, x, args.dscore.data<T>(), args.dquery.data<T>(),

@@ -1,7 +1,7 @@
-// Long unmasked attention through cuDNN, whose kernels use Hopper's wide products. The forward pass is one operation;
-// the backward pass is spelt out in the operations that cuDNN knows as the gradient of attention. It could sum the
-// queries' gradients in any order, or write the scores' gradients out first: we ask for the latter, because the same
-// arguments must give the same bits, and only while there is room.
+// Long unmasked attention with cuDNN, whose kernels use the wide matrix instructions of Hopper. The forward pass is one
+// operation; the backward pass is the sequence of operations that cuDNN recognises as the gradient of attention. cuDNN
+// can either sum dquery in an unspecified order or write the gradients of the scores to memory first. The second way is
+// selected, because the same arguments must give the same bits, as long as the workspace is large enough.
 #include "kernels/cuda/attention/dot_attention_variants.h"
 #include "kernels/cuda/common/cudnn.h"
 
@@ -22,8 +22,8 @@ namespace fovea::cuda {
 
 namespace {
 
-constexpr int64_t kLong = 512;                        // queries, and keys, from which on it is worth while
-constexpr int64_t kMostWorkspace = int64_t{4} << 30;  // bytes
+constexpr int64_t kLong = 512;                       // smallest number of queries and keys for which cuDNN is used
+constexpr int64_t kMaxWorkspace = int64_t{4} << 30;  // bytes
 
 enum Id : int64_t {
   kQuery = 1,
@@ -56,7 +56,7 @@ struct Problem {
   auto operator<=>(const Problem&) const = default;
 };
 
-// Tensors of a problem, told as [B,H,..,..]. What is in no memory gets an id of its own.
+// The tensors of a problem, described as [B,H,..,..]. Virtual tensors get ids of their own.
 class Tensors {
  public:
   Tensors(CudnnGraph& graph, const Problem& x) : graph_(graph), x_(x) {}
@@ -72,30 +72,30 @@ class Tensors {
   const Descriptor& turned_back(int64_t steps) {
     return graph_.tensor(next_++, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, steps, x_.width},
                          {x_.heads * x_.width, x_.width, x_.batch * x_.heads * x_.width, 1},
-                         CudnnGraph::Place::kNowhere);
+                         CudnnGraph::Storage::kVirtual);
   }
-  const Descriptor& rows(int64_t id, CudnnGraph::Place place = CudnnGraph::Place::kMemory) {
+  const Descriptor& rows(int64_t id, CudnnGraph::Storage place = CudnnGraph::Storage::kMemory) {
     return graph_.tensor(id, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, x_.queries, 1},
                          {x_.heads * x_.queries, x_.queries, 1, 1}, place);
   }
-  const Descriptor& rows() { return rows(next_++, CudnnGraph::Place::kNowhere); }
+  const Descriptor& rows() { return rows(next_++, CudnnGraph::Storage::kVirtual); }
   const Descriptor& products() {  // dout * out
     return graph_.tensor(next_++, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, x_.queries, x_.width},
                          {x_.heads * x_.queries * x_.width, x_.queries * x_.width, x_.heads * x_.width, 1},
-                         CudnnGraph::Place::kNowhere);
+                         CudnnGraph::Storage::kVirtual);
   }
   const Descriptor& cells() {
     return graph_.tensor(next_++, CUDNN_DATA_FLOAT, {x_.batch, x_.heads, x_.queries, x_.keys},
                          {x_.heads * x_.queries * x_.keys, x_.queries * x_.keys, x_.keys, 1},
-                         CudnnGraph::Place::kNowhere);
+                         CudnnGraph::Storage::kVirtual);
   }
   const Descriptor& turned_cells() {
     return graph_.tensor(next_++, CUDNN_DATA_BFLOAT16, {x_.batch, x_.heads, x_.keys, x_.queries},
                          {x_.heads * x_.queries * x_.keys, x_.queries * x_.keys, 1, x_.keys},
-                         CudnnGraph::Place::kNowhere);
+                         CudnnGraph::Storage::kVirtual);
   }
   const Descriptor& number(Id id) {
-    return graph_.tensor(id, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, CudnnGraph::Place::kNumber);
+    return graph_.tensor(id, CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, CudnnGraph::Storage::kScalar);
   }
 
  private:
@@ -119,7 +119,8 @@ void describe_forward(CudnnGraph& graph, const Problem& x) {
   attention.finalize();
 }
 
-// In the order and with the detours by which cuDNN recognizes it (see dot_attention_grad.cu for the equations).
+// The operations have the order and the redundant steps that cuDNN recognises (dot_attention_grad.cu has the
+// equations).
 void describe_backward(CudnnGraph& graph, const Problem& x) {
   Tensors tensors(graph, x);
   const Descriptor &query = tensors.sequence(kQuery, x.queries), &keys = tensors.turned_sequence(kKeys, x.keys);
@@ -135,44 +136,44 @@ void describe_backward(CudnnGraph& graph, const Problem& x) {
   graph.pointwise(CUDNN_POINTWISE_MUL, sums, &one, along);
 
   const Descriptor &raw = tensors.cells(), &scores = tensors.cells(), &logs = tensors.cells();
-  const Descriptor &weights = tensors.cells(), &turned_weights = tensors.turned_cells();
+  const Descriptor &weights = tensors.cells(), &transposed_weights = tensors.turned_cells();
   graph.multiply(query, keys, raw);
   graph.pointwise(CUDNN_POINTWISE_MUL, raw, &scale, scores);
   graph.pointwise(CUDNN_POINTWISE_SUB, scores, &lse, logs);
   graph.pointwise(CUDNN_POINTWISE_EXP, logs, nullptr, weights);
-  graph.reshape(weights, turned_weights);
-  graph.multiply(turned_weights, dout, dvalues);
+  graph.reshape(weights, transposed_weights);
+  graph.multiply(transposed_weights, dout, dvalues);
 
   const Descriptor &dweights = tensors.cells(), &less = tensors.cells(), &dscores = tensors.cells();
-  const Descriptor &draw = tensors.cells(), &turned_draw = tensors.turned_cells();
+  const Descriptor &draw = tensors.cells(), &transposed_draw = tensors.turned_cells();
   graph.multiply(dout, values, dweights);
   graph.pointwise(CUDNN_POINTWISE_SUB, dweights, &along, less);
   graph.pointwise(CUDNN_POINTWISE_MUL, less, &weights, dscores);
   graph.pointwise(CUDNN_POINTWISE_MUL, dscores, &scale, draw);
-  graph.reshape(draw, turned_draw);
-  graph.multiply(turned_draw, query, dkeys);
+  graph.reshape(draw, transposed_draw);
+  graph.multiply(transposed_draw, query, dkeys);
   const Descriptor& keys_again = tensors.turned_back(x.keys);
   graph.reshape(keys, keys_again);
   graph.multiply(draw, keys_again, dquery);
 }
 
-// cuDNN's things of one device; never destroyed.
+// The handle and cached graphs of one device. Never destroyed.
 class Library {
  public:
   Library() : handle_(cudnn_handle()) {}
 
-  // `bind` says where the tensors are, and may take scratch memory for them.
+  // `bind` returns the addresses of the tensors and may allocate some of them in the workspace.
   template <class Bind> bool execute(Stream& stream, const Problem& problem, Bind&& bind) {
     const std::lock_guard lock(mutex_);
     if (handle_ == nullptr) return false;
-    const auto [place, fresh] = graphs_.try_emplace(problem);
-    std::unique_ptr<CudnnGraph>& graph = place->second;  // null: refused
+    const auto [it, inserted] = graphs_.try_emplace(problem);
+    std::unique_ptr<CudnnGraph>& graph = it->second;  // null if cuDNN does not support it
     try {
-      if (fresh) graph = planned(problem);
+      if (inserted) graph = planned(problem);
       if (graph == nullptr) return false;
       graph->execute(handle_, stream, bind());
       return true;
-    } catch (const Refused&) {
+    } catch (const CudnnUnsupported&) {
       graph = nullptr;
       return false;
     }
@@ -183,7 +184,7 @@ class Library {
     auto graph = std::make_unique<CudnnGraph>();
     problem.grad ? describe_backward(*graph, problem) : describe_forward(*graph, problem);
     graph->plan(handle_);
-    return graph->workspace() <= kMostWorkspace ? std::move(graph) : nullptr;
+    return graph->workspace() <= kMaxWorkspace ? std::move(graph) : nullptr;
   }
 
   cudnnHandle_t handle_;
@@ -196,14 +197,14 @@ Library& library_of(Device device) {
   static std::array<Library*, 256> libraries = {};
   use(device);
   const std::lock_guard lock(mutex);
-  Library*& made = libraries[device.index];
-  if (made == nullptr) made = new Library();
-  return *made;
+  Library*& library = libraries[device.index];
+  if (library == nullptr) library = new Library();
+  return *library;
 }
 
 bool is_aligned(const Tensor& x) { return reinterpret_cast<uintptr_t>(x.raw()) % 16 == 0; }
 
-template <class Args> bool suits(const Args& args) {
+template <class Args> bool supports(const Args& args) {
   const int64_t width = args.query.dim(2) / args.heads;
   const bool masked = args.mask.lengths || args.mask.bias || args.mask.causal;
   return args.query.dtype() == DType::kBF16 && !masked && args.dropout == 0.0f && args.query.dim(0) >= kLong &&
@@ -214,8 +215,8 @@ template <class Args> bool suits(const Args& args) {
 
 }  // namespace
 
-bool attend_by_library(Stream& stream, const DotAttentionArgs& args) {
-  if (!suits(args)) return false;
+bool attend_with_cudnn(Stream& stream, const DotAttentionArgs& args) {
+  if (!supports(args)) return false;
   float scale = args.scale;
   return library_of(stream.device).execute(stream, Problem(args, false), [&] {
     return CudnnGraph::Bindings{{kQuery, args.query.raw()}, {kKeys, args.keys.raw()}, {kValues, args.values.raw()},
@@ -223,17 +224,17 @@ bool attend_by_library(Stream& stream, const DotAttentionArgs& args) {
   });
 }
 
-bool attend_grad_by_library(Stream& stream, const DotAttentionGradArgs& args) {
-  if (!suits(args) || !is_aligned(args.dout) || !is_aligned(args.dquery) || !is_aligned(args.dkeys) ||
+bool attend_with_cudnn_grad(Stream& stream, const DotAttentionGradArgs& args) {
+  if (!supports(args) || !is_aligned(args.dout) || !is_aligned(args.dquery) || !is_aligned(args.dkeys) ||
       !is_aligned(args.dvalues)) {
     return false;
   }
-  Scratch scratch(stream);
+  Workspace workspace(stream);
   float scale = args.scale, one = 1.0f;
-  // It overwrites: where that is not wanted, it writes elsewhere and is added to ours afterwards.
+  // cuDNN overwrites its outputs. To accumulate, it writes to the workspace, and the result is added afterwards.
   bf16 *dquery = nullptr, *dkeys = nullptr, *dvalues = nullptr;
   const auto place = [&](const Tensor& ours, int64_t count) {
-    return ours && !args.accumulate ? ours.data<bf16>() : scratch.take<bf16>(count);
+    return ours && !args.accumulate ? ours.data<bf16>() : workspace.allocate<bf16>(count);
   };
   const bool done = library_of(stream.device).execute(stream, Problem(args, true), [&] {
     dquery = place(args.dquery, args.query.size());
@@ -247,7 +248,7 @@ bool attend_grad_by_library(Stream& stream, const DotAttentionGradArgs& args) {
                                 {kScale, &scale},
                                 {kOne, &one},
                                 {kDout, args.dout.raw()},
-                                {kAlong, scratch.take<float>(args.lse.size())},
+                                {kAlong, workspace.allocate<float>(args.lse.size())},
                                 {kDquery, dquery},
                                 {kDkeys, dkeys},
                                 {kDvalues, dvalues}};
@@ -261,8 +262,8 @@ bool attend_grad_by_library(Stream& stream, const DotAttentionGradArgs& args) {
 
 #else
 
-bool attend_by_library(Stream&, const DotAttentionArgs&) { return false; }
-bool attend_grad_by_library(Stream&, const DotAttentionGradArgs&) { return false; }
+bool attend_with_cudnn(Stream&, const DotAttentionArgs&) { return false; }
+bool attend_with_cudnn_grad(Stream&, const DotAttentionGradArgs&) { return false; }
 
 #endif
 

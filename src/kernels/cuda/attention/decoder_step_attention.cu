@@ -1,5 +1,6 @@
-// Additive attention of a decoder's step in one kernel each way: scores, softmax and the weighted sum of the values;
-// back from there to the scores and the query. A block has one query; keys and values are read once. bf16 elements.
+// Attention for the few queries of a decoder step in one fused kernel: scores (additive or dot product), softmax and
+// the weighted sum of the values. The gradient kernel computes the gradients of the scores and the query. Each block
+// has one query; keys and values are read once. Elements are bf16.
 #include "kernels/cuda/attention/dot_attention_variants.h"
 #include "kernels/cuda/common/device_primitives.h"
 #include "kernels/cuda/common/fast_tanh.h"
@@ -12,15 +13,16 @@ namespace fovea::cuda {
 namespace {
 
 constexpr int kStepWarps = 16, kStepThreads = kStepWarps * kWarp;
-constexpr int64_t kMostKeys = 1024, kMostPacks = 4;  // packs of a query that a lane has
+constexpr int64_t kMaxKeys = 1024, kMaxPacks = 4;  // packs of a query per lane
 
 struct StepView {
   const bf16 *query, *keys, *values;
-  const float* v;  // of the additive score; null: scale times the dot product
+  const float* v;  // of the additive score; null for the scaled dot product
   const int32_t* lengths;
-  int64_t batch, heads, queries, count, width, value_width;  // count: keys; widths are of a head
+  int64_t batch, heads, queries, count, width,
+      value_width;  // `count` is the number of keys; the widths are those of a head
   float scale = 1.0f;
-  int64_t seen_first;  // keys that the first query sees, each further one sees one more; count: all see all
+  int64_t first_visible;  // keys visible to the first query, one more for each further query; `count` if not causal
 
   template <class Args>
   StepView(const Args& args, const Tensor& of_score, const Tensor& of_lengths)
@@ -35,28 +37,28 @@ struct StepView {
         count(args.keys.dim(0)),
         width(args.query.dim(2) / args.heads),
         value_width(args.values.dim(2) / args.heads),
-        seen_first(count) {}
+        first_visible(count) {}
   template <class Args> static StepView of_dot(const Args& args) {
     StepView x(args, {}, args.mask.lengths);
     x.scale = args.scale;
-    if (args.mask.causal) x.seen_first = args.mask.offset + 1;
+    if (args.mask.causal) x.first_visible = args.mask.offset + 1;
     return x;
   }
 };
 
-// One query of one head: where its rows lie.
-struct Place {
-  int64_t row, t, end;  // row: sentence and head
+// The query and head of this block.
+struct BlockQuery {
+  int64_t row, t, end;  // `row` is the index of sentence and head, `end` the number of visible keys
   const bf16 *query, *keys, *values;
   int64_t key_stride, value_stride, weights, out;
 
-  __device__ explicit Place(const StepView& x) {
+  __device__ explicit BlockQuery(const StepView& x) {
     const int64_t b = blockIdx.x % x.batch, h = blockIdx.y;
     t = blockIdx.x / x.batch;
     row = b * x.heads + h;
     end = x.count;
     if (x.lengths != nullptr && x.lengths[b] < end) end = x.lengths[b];
-    if (x.seen_first < x.count && x.seen_first + t < end) end = x.seen_first + t;
+    if (x.first_visible < x.count && x.first_visible + t < end) end = x.first_visible + t;
     if (end < 0) end = 0;
     key_stride = x.batch * x.heads * x.width;
     value_stride = x.batch * x.heads * x.value_width;
@@ -70,8 +72,8 @@ struct Place {
 
 __device__ int thread_of_block() { return static_cast<int>(threadIdx.y) * kWarp + static_cast<int>(threadIdx.x); }
 
-// sums[0..7] of the threads that share a pack of columns but not the rows, added up by the first of them: threads
-// `group` of `groups` have rows group, group + groups ...
+// Distributes the rows of a matrix to groups of threads: group `group` has rows group, group + groups ..., and each
+// thread of it one pack of columns. gather() adds up the sums of all groups in the first one.
 struct Shares {
   int64_t packs;
   int groups, group;
@@ -84,7 +86,7 @@ struct Shares {
     pack = packs >= kStepThreads ? thread_of_block() : thread_of_block() % packs;
   }
   __device__ bool takes_part() const { return group < groups && pack < packs; }
-  // All threads of the block must call.
+  // All threads of the block must call it.
   __device__ void gather(float (&sums)[kPack]) const {
     __shared__ float parts[kStepThreads][kPack];
     __syncthreads();
@@ -97,12 +99,12 @@ struct Shares {
   }
 };
 
-// A query with its lane's columns, and its score with a key.
+// The columns of a query that a lane holds in registers, and the score of the query with a key.
 template <bool kDot, int kPacks> struct LanesQuery {
   Pack<bf16> query[kPacks];
   float v[kDot ? 1 : kPacks][kPack];
 
-  __device__ LanesQuery(const StepView& x, const Place& at) {
+  __device__ LanesQuery(const StepView& x, const BlockQuery& at) {
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
       query[p] = {};
@@ -116,8 +118,8 @@ template <bool kDot, int kPacks> struct LanesQuery {
   }
   __device__ static int64_t column(int p) { return (int64_t{p} * kWarp + threadIdx.x) * kPack; }
 
-  // All lanes must call; all get it.
-  __device__ float score(const StepView& x, const Place& at, int64_t s) const {
+  // All lanes must call it, and all get the result.
+  __device__ float score(const StepView& x, const BlockQuery& at, int64_t s) const {
     float sum = 0.0f;
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
@@ -140,8 +142,8 @@ template <bool kDot, int kPacks> struct LanesQuery {
 template <bool kDot, int kPacks>
 __global__ void __launch_bounds__(kStepThreads)
     attend_kernel(const __grid_constant__ StepView x, bf16* weights, float* lse, bf16* out) {
-  __shared__ float scores[kMostKeys];
-  const Place at(x);
+  __shared__ float scores[kMaxKeys];
+  const BlockQuery at(x);
   const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
   const LanesQuery<kDot, kPacks> own(x, at);
   for (int64_t s = warp; s < at.end; s += kStepWarps) {
@@ -149,7 +151,7 @@ __global__ void __launch_bounds__(kStepThreads)
     if (lane == 0) scores[s] = score;
   }
   __syncthreads();
-  // Every warp for itself: there are few keys.
+  // Each warp computes the softmax denominator redundantly, because there are few keys.
   float largest = -kInfinity, total = 0.0f;
   for (int64_t s = lane; s < at.end; s += kWarp) largest = fmaxf(largest, scores[s]);
   largest = over_warp(largest, Largest());
@@ -184,20 +186,20 @@ __global__ void __launch_bounds__(kStepThreads)
     }
     shares.gather(sums);
     if (!inside || shares.group != 0) continue;
-    Pack<bf16> made;
+    Pack<bf16> result;
 #pragma unroll
-    for (int k = 0; k < kPack; ++k) store(made.x + k, sums[k]);
-    store_pack(out + at.out + column, made);
+    for (int k = 0; k < kPack; ++k) store(result.x + k, sums[k]);
+    store_pack(out + at.out + column, result);
   }
 }
 
-// The weights are given, or, for dot products, computed again from the scores and their lse.
+// The weights are given or, for dot products, recomputed from the scores and their lse.
 template <bool kDot, int kPacks>
 __global__ void __launch_bounds__(kStepThreads)
     attend_grad_kernel(const __grid_constant__ StepView x, const bf16* given, const float* lse, const bf16* dout,
                        bf16* dscore, bf16* dquery, bool accumulate) {
-  __shared__ float d[kMostKeys], weights[kMostKeys];  // d: of the weights, then of the scores
-  const Place at(x);
+  __shared__ float d[kMaxKeys], weights[kMaxKeys];  // `d` contains the gradients of the weights, then of the scores
+  const BlockQuery at(x);
   const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
   const LanesQuery<kDot, kPacks> own(x, at);
   for (int64_t s = warp; s < at.end; s += kStepWarps) {
@@ -258,27 +260,28 @@ __global__ void __launch_bounds__(kStepThreads)
   shares.gather(sums);
   if (!inside || shares.group != 0) return;
   bf16* to = dquery + at.t * at.key_stride + at.row * x.width + column;
-  Pack<bf16> made = {};
-  if (accumulate) made = load_pack(to);
+  Pack<bf16> result = {};
+  if (accumulate) result = load_pack(to);
 #pragma unroll
   for (int k = 0; k < kPack; ++k) {
     const float factor = kDot ? x.scale : x.v[blockIdx.y * x.width + column + k];
-    store(made.x + k, factor * sums[k] + (accumulate ? load(made.x + k) : 0.0f));
+    store(result.x + k, factor * sums[k] + (accumulate ? load(result.x + k) : 0.0f));
   }
-  store_pack(to, made);
+  store_pack(to, result);
 }
 
-template <class Args> bool suits(const Args& args, const Tensor& given, const Tensor& made) {
+template <class Args> bool supports(const Args& args, const Tensor& input, const Tensor& output) {
   const int64_t width = args.query.dim(2) / args.heads, value_width = args.values.dim(2) / args.heads;
   return args.query.dtype() == DType::kBF16 && width % kPack == 0 && value_width % kPack == 0 &&
-         width <= kMostPacks * kWarp * kPack && args.keys.dim(0) <= kMostKeys && is_packed(args.query.raw()) &&
-         is_packed(args.keys.raw()) && is_packed(args.values.raw()) && is_packed(given.raw()) && is_packed(made.raw());
+         width <= kMaxPacks * kWarp * kPack && args.keys.dim(0) <= kMaxKeys && is_packed(args.query.raw()) &&
+         is_packed(args.keys.raw()) && is_packed(args.values.raw()) && is_packed(input.raw()) &&
+         is_packed(output.raw());
 }
-// Those with narrow heads are better off on the tensor cores.
-template <class Args> bool suits_dot(const Args& args, const Tensor& given, const Tensor& made) {
-  constexpr int64_t kFew = 8, kNarrow = 128;
-  return args.query.dim(0) <= kFew && args.query.dim(2) / args.heads > kNarrow && args.dropout == 0.0f &&
-         !args.mask.bias && suits(args, given, made);
+// The tensor-core kernels are faster for narrow heads.
+template <class Args> bool supports_dot(const Args& args, const Tensor& input, const Tensor& output) {
+  constexpr int64_t kMaxQueries = 8, kMaxNarrow = 128;
+  return args.query.dim(0) <= kMaxQueries && args.query.dim(2) / args.heads > kMaxNarrow && args.dropout == 0.0f &&
+         !args.mask.bias && supports(args, input, output);
 }
 
 Grid grid_of(const StepView& x) {
@@ -289,7 +292,7 @@ template <class Body> void with_lane_packs(int64_t width, Body&& body) {
   const int64_t packs = ceil_div(width, kWarp * kPack);
   if (packs == 1) return body(std::integral_constant<int, 1>());
   if (packs == 2) return body(std::integral_constant<int, 2>());
-  body(std::integral_constant<int, kMostPacks>());
+  body(std::integral_constant<int, kMaxPacks>());
 }
 
 template <bool kDot> void attend(Stream& stream, const StepView& x, bf16* weights, float* lse, bf16* out) {
@@ -301,28 +304,28 @@ template <bool kDot> void attend(Stream& stream, const StepView& x, bf16* weight
 }  // namespace
 
 void additive_attention(Stream& stream, const AdditiveAttentionArgs& args) {
-  if (!suits(args, args.out, args.out)) return additive_attention_by_parts(cuda_kernels(), stream, args);
+  if (!supports(args, args.out, args.out)) return additive_attention_unfused(cuda_kernels(), stream, args);
   attend<false>(stream, StepView(args, args.v, args.lengths), args.weights.data<bf16>(), nullptr,
                 args.out.data<bf16>());
 }
 
 void additive_attention_grad(Stream& stream, const AdditiveAttentionGradArgs& args) {
-  if (!suits(args, args.dout, args.dquery)) return additive_attention_grad_by_parts(cuda_kernels(), stream, args);
+  if (!supports(args, args.dout, args.dquery)) return additive_attention_grad_unfused(cuda_kernels(), stream, args);
   const StepView x(args, args.v, args.lengths);
-  // The query is not needed in the lanes: one pack keeps the registers few.
+  // The additive gradient does not use the query in registers, so one pack saves registers.
   launch(stream, attend_grad_kernel<false, 1>, grid_of(x), x, args.weights.data<bf16>(), nullptr,
          args.dout.data<bf16>(), args.dscore.data<bf16>(), args.dquery.data<bf16>(), false);
 }
 
-bool attend_by_steps(Stream& stream, const DotAttentionArgs& args) {
-  if (!suits_dot(args, args.out, args.out)) return false;
+bool attend_decoder_step(Stream& stream, const DotAttentionArgs& args) {
+  if (!supports_dot(args, args.out, args.out)) return false;
   attend<true>(stream, StepView::of_dot(args), args.weights.data<bf16>(), args.lse.data<float>(),
                args.out.data<bf16>());
   return true;
 }
 
-bool attend_grad_by_steps(Stream& stream, const DotAttentionGradArgs& args) {
-  if (args.dkeys || args.dvalues || !suits_dot(args, args.dout, args.dquery)) return false;
+bool attend_decoder_step_grad(Stream& stream, const DotAttentionGradArgs& args) {
+  if (args.dkeys || args.dvalues || !supports_dot(args, args.dout, args.dquery)) return false;
   const StepView x = StepView::of_dot(args);
   with_lane_packs(x.width, [&](auto packs) {
     launch(stream, attend_grad_kernel<true, decltype(packs)::value>, grid_of(x), x, nullptr, args.lse.data<float>(),

@@ -1,5 +1,5 @@
-// Scaled dot-product attention (Vaswani et al. 2017, equation 1) with an online softmax (Milakov & Gimelshein 2018;
-// Dao et al. 2022): the weights are never written, unless someone asked to see them.
+// Scaled dot-product attention (Vaswani et al. 2017, equation 1) with an online softmax (Milakov & Gimelshein 2018; Dao
+// et al. 2022): the attention weights are stored only if the caller requests them.
 #include "kernels/cuda/attention/dot_attention_tiles.h"
 
 #include "kernels/cuda/attention/dot_attention_variants.h"
@@ -8,7 +8,7 @@ namespace fovea::cuda {
 
 namespace {
 
-// A block has 32 queries of a head and 32 kCount columns of its result, and goes through the keys.
+// Each block computes 32 queries of a head and 32 kCount columns of the output, iterating over the keys.
 template <int kCount, class T>
 __global__ void __launch_bounds__(kTileThreads)
     dot_attention_kernel(const __grid_constant__ DotAttention<T> x, T* out, float* lse) {
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kTileThreads)
   const Head<const T> keys = x.head_of(x.keys, row, x.count, x.key_width);
   const Head<const T> values = x.head_of(x.values, row, x.count, x.value_width);
   const uint64_t stream = x.random.stream();
-  const int64_t end = x.keys_seen(row, first + kTileRows);
+  const int64_t end = x.visible_keys(row, first + kTileRows);
 
   float largest[kOwnRows], total[kOwnRows] = {}, result[kOwnRows][kCount] = {};
 #pragma unroll
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kTileThreads)
   }
 }
 
-// The weights themselves, before dropout, from the log-sum-exp of each row: a block a tile.
+// Computes the attention weights before dropout from the log-sum-exp of each row. Each block computes one tile.
 template <class T>
 __global__ void __launch_bounds__(kTileThreads)
     weights_kernel(const __grid_constant__ DotAttention<T> x, const float* lse, T* weights) {
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kTileThreads)
   }
 }
 
-void attend_by_hand(Stream& stream, const DotAttentionArgs& args) {
+void attend_plain(Stream& stream, const DotAttentionArgs& args) {
   with_type_of(args.query, [&]<class T>(T) {
     const DotAttention<T> x(args);
     with_columns(x.value_width, [&](auto count) {
@@ -109,8 +109,8 @@ void write_weights(Stream& stream, const DotAttentionArgs& args) {
 }  // namespace
 
 void dot_attention(Stream& stream, const DotAttentionArgs& args) {
-  if (attend_by_steps(stream, args) || attend_one(stream, args) || attend_by_products(stream, args)) return;
-  if (!attend_by_library(stream, args) && !attend_by_tensor_cores(stream, args)) attend_by_hand(stream, args);
+  if (attend_decoder_step(stream, args) || attend_single_query(stream, args) || attend_with_gemm(stream, args)) return;
+  if (!attend_with_cudnn(stream, args) && !attend_with_mma(stream, args)) attend_plain(stream, args);
   if (args.weights) write_weights(stream, args);
 }
 

@@ -1,5 +1,5 @@
-// Dot attention of heads too wide for a tile: the scores of all cells are written, by the library's products, with a
-// softmax of our own between them. For sequences that short models have, a thousand or so; bf16 elements.
+// Dot-product attention for heads too wide for a tile: two batched GEMMs with a softmax kernel between them, which
+// stores all scores. Used for sequences of up to about a thousand positions. Elements are bf16.
 #include "kernels/cuda/attention/dot_attention_variants.h"
 #include "kernels/cuda/attention/mask.h"
 #include "kernels/cuda/common/workspace.h"
@@ -9,9 +9,9 @@ namespace fovea::cuda {
 
 namespace {
 
-constexpr int64_t kNarrow = 128, kMostCells = int64_t{1} << 28;
+constexpr int64_t kMaxNarrow = 128, kMaxCells = int64_t{1} << 28;
 
-// A warp a row: weights from scores, with the lse of the row.
+// Computes the attention weights and the lse of each row from the scores. Each warp processes one row.
 __global__ void weights_kernel(const float* scores, bf16* weights, float* lse, int64_t rows, int64_t heads,
                                int64_t queries, MaskView mask) {
   const int64_t row = team_row();
@@ -31,18 +31,18 @@ __global__ void weights_kernel(const float* scores, bf16* weights, float* lse, i
   if (lse != nullptr && threadIdx.x == 0) lse[row] = any ? largest + logf(sum) : -kInfinity;
 }
 
-// dscore = weights (dweights - sum of weights dweights).
+// dscore = weights (dweights - sum of weights dweights). Each warp processes one row.
 __global__ void scores_grad_kernel(const bf16* weights, const float* dweights, bf16* dscores, int64_t rows,
                                    int64_t keys) {
   const int64_t row = team_row();
   if (row >= rows) return;
   weights += row * keys;
   dweights += row * keys;
-  float along = 0.0f;
-  for (int64_t s = threadIdx.x; s < keys; s += kWarp) along += load(weights + s) * dweights[s];
-  along = over_warp(along, Sum());
+  float delta = 0.0f;
+  for (int64_t s = threadIdx.x; s < keys; s += kWarp) delta += load(weights + s) * dweights[s];
+  delta = over_warp(delta, Sum());
   for (int64_t s = threadIdx.x; s < keys; s += kWarp) {
-    store(dscores + row * keys + s, load(weights + s) * (dweights[s] - along));
+    store(dscores + row * keys + s, load(weights + s) * (dweights[s] - delta));
   }
 }
 
@@ -57,7 +57,7 @@ struct Sizes {
         rows(batch * heads * queries) {}
   int64_t cells() const { return rows * keys; }
 
-  // A head of a sequence, and the cells of one.
+  // GEMM factors of the heads of a sequence, and of the score matrices.
   Factor head(const Tensor& x, bool transposed = false) const {
     return {.data = x.raw(),
             .dtype = DType::kBF16,
@@ -69,22 +69,22 @@ struct Sizes {
     return {
         .data = x, .dtype = dtype_of<T>, .row_stride = keys, .batch_stride = queries * keys, .transposed = transposed};
   }
-  void multiply_all(Stream& stream, ProductArgs product) const {
+  void batched_gemm(Stream& stream, GemmArgs product) const {
     product.batch = batch * heads;
     product.precision = Precision::kBF16;
-    multiply(stream, product);
+    gemm(stream, product);
   }
 };
 
-template <class Args> bool suits(const Args& args) {
+template <class Args> bool supports(const Args& args) {
   const Sizes x(args);
-  return args.query.dtype() == DType::kBF16 && args.dropout == 0.0f && x.cells() <= kMostCells && x.cells() > 0 &&
-         std::max(args.query.dim(2), args.values.dim(2)) / args.heads > kNarrow;
+  return args.query.dtype() == DType::kBF16 && args.dropout == 0.0f && x.cells() <= kMaxCells && x.cells() > 0 &&
+         std::max(args.query.dim(2), args.values.dim(2)) / args.heads > kMaxNarrow;
 }
 
 template <class Args>
-void make_weights(Stream& stream, const Args& args, const Sizes& x, float* scores, bf16* weights, float* lse) {
-  x.multiply_all(stream, {.a = x.head(args.query),
+void compute_weights(Stream& stream, const Args& args, const Sizes& x, float* scores, bf16* weights, float* lse) {
+  x.batched_gemm(stream, {.a = x.head(args.query),
                           .b = x.head(args.keys, true),
                           .c = x.cell(scores),
                           .m = x.queries,
@@ -97,14 +97,14 @@ void make_weights(Stream& stream, const Args& args, const Sizes& x, float* score
 
 }  // namespace
 
-bool attend_by_products(Stream& stream, const DotAttentionArgs& args) {
-  if (!suits(args)) return false;
+bool attend_with_gemm(Stream& stream, const DotAttentionArgs& args) {
+  if (!supports(args)) return false;
   const Sizes x(args);
-  Scratch scratch(stream);
-  float* scores = scratch.take<float>(x.cells());
-  bf16* weights = args.weights ? args.weights.data<bf16>() : scratch.take<bf16>(x.cells());
-  make_weights(stream, args, x, scores, weights, args.lse.data<float>());
-  x.multiply_all(stream, {.a = x.cell(weights),
+  Workspace workspace(stream);
+  float* scores = workspace.allocate<float>(x.cells());
+  bf16* weights = args.weights ? args.weights.data<bf16>() : workspace.allocate<bf16>(x.cells());
+  compute_weights(stream, args, x, scores, weights, args.lse.data<float>());
+  x.batched_gemm(stream, {.a = x.cell(weights),
                           .b = x.head(args.values),
                           .c = x.head(args.out),
                           .m = x.queries,
@@ -113,15 +113,15 @@ bool attend_by_products(Stream& stream, const DotAttentionArgs& args) {
   return true;
 }
 
-bool attend_grad_by_products(Stream& stream, const DotAttentionGradArgs& args) {
-  if (!suits(args)) return false;
+bool attend_with_gemm_grad(Stream& stream, const DotAttentionGradArgs& args) {
+  if (!supports(args)) return false;
   const Sizes x(args);
   const int64_t key_width = args.query.dim(2) / x.heads, value_width = args.values.dim(2) / x.heads;
-  Scratch scratch(stream);
-  float* wide = scratch.take<float>(x.cells());
-  bf16 *weights = scratch.take<bf16>(x.cells()), *dscores = scratch.take<bf16>(x.cells());
-  make_weights(stream, args, x, wide, weights, nullptr);
-  x.multiply_all(stream, {.a = x.head(args.dout),
+  Workspace workspace(stream);
+  float* wide = workspace.allocate<float>(x.cells());
+  bf16 *weights = workspace.allocate<bf16>(x.cells()), *dscores = workspace.allocate<bf16>(x.cells());
+  compute_weights(stream, args, x, wide, weights, nullptr);
+  x.batched_gemm(stream, {.a = x.head(args.dout),
                           .b = x.head(args.values, true),
                           .c = x.cell(wide),
                           .m = x.queries,
@@ -131,7 +131,7 @@ bool attend_grad_by_products(Stream& stream, const DotAttentionGradArgs& args) {
   const auto add = [&](const Factor& a, const Factor& b, const Tensor& c, int64_t m, int64_t n, int64_t k,
                        float alpha) {
     if (!c) return;
-    x.multiply_all(
+    x.batched_gemm(
         stream,
         {.a = a, .b = b, .c = x.head(c), .m = m, .n = n, .k = k, .alpha = alpha, .accumulate = args.accumulate});
   };

@@ -1,7 +1,7 @@
-// The gradients of scaled dot-product attention. With weights w = exp(score - lse) and dropout's factors f:
+// The gradients of scaled dot-product attention. With weights w = exp(score - lse) and dropout factors f:
 //   dvalues = w f dout,  dw = f (dout . values),  dscore = w (dw - dout . out).
-// The weights are computed twice, once for the queries and once for the keys and values, so that every sum has one
-// owner and one order.
+// The weights are computed twice, once for the queries and once for the keys and values, so that each sum is computed
+// by one thread in a fixed order.
 #include "kernels/cuda/attention/dot_attention_tiles.h"
 #include "kernels/cuda/attention/dot_attention_variants.h"
 #include "kernels/cuda/reduce/deterministic_sums.h"
@@ -11,32 +11,32 @@ namespace fovea::cuda {
 
 namespace {
 
-template <class T> struct RowTimesRow {  // dout . out of row (b,h,t)
+template <class T> struct OutputDotGrad {  // computes dout . out of row (b,h,t)
   const T *out, *dout;
-  int64_t rows, queries, width;  // rows: batch * heads
+  int64_t rows, queries, width;  // `rows` is batch * heads
   __device__ float operator()(int64_t n, int64_t i) const {
     const int64_t row = n / queries, t = n % queries, at = (t * rows + row) * width + i;
     return load(out + at) * load(dout + at);
   }
 };
 
-// What cell (t, s) gives: w f and, times the scale, w (dw - sum of w dw).
+// The contributions of query t and key s: w f, and scale * w (dw - sum of w dw).
 struct CellGrad {
   float weight = 0.0f, dproduct = 0.0f;
 };
 template <class T>
-__device__ CellGrad cell_grad(const DotAttention<T>& x, const float* along, uint64_t stream, int64_t row, int64_t t,
+__device__ CellGrad cell_grad(const DotAttention<T>& x, const float* delta, uint64_t stream, int64_t row, int64_t t,
                               int64_t s, float product, float dweight) {
   const float score = x.score(product, row, t, s);
   if (score == -kInfinity) return {};
   const float weight = expf(score - x.lse[row * x.queries + t]), f = x.factor(stream, row, t, s);
-  return {weight * f, x.scale * weight * (f * dweight - along[row * x.queries + t])};
+  return {weight * f, x.scale * weight * (f * dweight - delta[row * x.queries + t])};
 }
 
-// A block has 32 queries and goes through the keys.
+// Each block computes dquery for 32 queries, iterating over the keys.
 template <int kCount, class T>
 __global__ void __launch_bounds__(kTileThreads)
-    dot_query_grad_kernel(const __grid_constant__ DotAttention<T> x, const T* dout, const float* along, T* dquery) {
+    dot_query_grad_kernel(const __grid_constant__ DotAttention<T> x, const T* dout, const float* delta, T* dquery) {
   __shared__ ProductTile own_tile, other_tile;
   __shared__ float dproducts[kTileRows][kWarp + 1];
   __shared__ ColumnTile columns;
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kTileThreads)
   const Head<const T> values = x.head_of(x.values, row, x.count, x.value_width);
   const Head<const T> result = x.head_of(dout, row, x.queries, x.value_width);
   const uint64_t stream = x.random.stream();
-  const int64_t end = x.keys_seen(row, first + kTileRows);
+  const int64_t end = x.visible_keys(row, first + kTileRows);
 
   float sums[kOwnRows][kCount] = {};
   for (int64_t begin = 0; begin < end; begin += kTileRows) {
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kTileThreads)
 #pragma unroll
     for (int r = 0; r < kOwnRows; ++r) {
       const int64_t t = first + warp * kOwnRows + r, s = begin + lane;
-      const CellGrad cell = cell_grad(x, along, stream, row, t, s, products[r], dweights[r]);
+      const CellGrad cell = cell_grad(x, delta, stream, row, t, s, products[r], dweights[r]);
       dproducts[warp * kOwnRows + r][lane] = cell.dproduct;
     }
     load_tile<kCount * kWarp>(columns, keys, begin, end, column);
@@ -78,10 +78,10 @@ __global__ void __launch_bounds__(kTileThreads)
   }
 }
 
-// A block has 32 keys and goes through the queries.
+// Each block computes dkeys and dvalues for 32 keys, iterating over the queries.
 template <int kCount, class T>
 __global__ void __launch_bounds__(kTileThreads)
-    dot_key_grad_kernel(const __grid_constant__ DotAttention<T> x, const T* dout, const float* along, T* dkeys,
+    dot_key_grad_kernel(const __grid_constant__ DotAttention<T> x, const T* dout, const float* delta, T* dkeys,
                         T* dvalues) {
   __shared__ ProductTile own_tile, other_tile;
   __shared__ float weights[kTileRows][kWarp + 1], dproducts[kTileRows][kWarp + 1];
@@ -94,19 +94,19 @@ __global__ void __launch_bounds__(kTileThreads)
   const Head<const T> values = x.head_of(x.values, row, x.count, x.value_width);
   const Head<const T> result = x.head_of(dout, row, x.queries, x.value_width);
   const uint64_t stream = x.random.stream();
-  const int64_t end = x.keys_seen(row, x.queries);
-  if (first >= end) return;  // no query sees any of them
+  const int64_t end = x.visible_keys(row, x.queries);
+  if (first >= end) return;  // no query attends to any of these keys
 
   float key_sums[kOwnRows][kCount] = {}, value_sums[kOwnRows][kCount] = {};
   for (int64_t begin = 0; begin < x.queries; begin += kTileRows) {
-    if (first >= x.keys_seen(row, begin + kTileRows)) continue;
+    if (first >= x.visible_keys(row, begin + kTileRows)) continue;
     float products[kOwnRows] = {}, dweights[kOwnRows] = {};
     add_products(products, keys, first, end, query, begin, x.queries, own_tile, other_tile);
     add_products(dweights, values, first, end, result, begin, x.queries, own_tile, other_tile);
 #pragma unroll
     for (int r = 0; r < kOwnRows; ++r) {
       const int64_t s = first + warp * kOwnRows + r, t = begin + lane;
-      const CellGrad cell = cell_grad(x, along, stream, row, t, s, products[r], dweights[r]);
+      const CellGrad cell = cell_grad(x, delta, stream, row, t, s, products[r], dweights[r]);
       weights[warp * kOwnRows + r][lane] = cell.weight;
       dproducts[warp * kOwnRows + r][lane] = cell.dproduct;
     }
@@ -139,17 +139,18 @@ __global__ void __launch_bounds__(kTileThreads)
 }  // namespace
 
 void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
-  if (attend_grad_by_steps(stream, args) || attend_grad_by_products(stream, args)) return;
-  if (attend_grad_by_library(stream, args)) return;
-  clear_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
-  if (attend_grad_by_tensor_cores(stream, args)) return;
+  if (attend_decoder_step_grad(stream, args) || attend_with_gemm_grad(stream, args)) return;
+  if (attend_with_cudnn_grad(stream, args)) return;
+  zero_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
+  if (attend_with_mma_grad(stream, args)) return;
   with_type_of(args.query, [&]<class T>(T) {
     const DotAttention<T> x(args);
     const T* dout = args.dout.data<T>();
-    Scratch scratch(stream);
-    float* along = scratch.take<float>(x.rows() * x.queries);
+    Workspace workspace(stream);
+    float* delta = workspace.allocate<float>(x.rows() * x.queries);
     row_sums(stream, x.rows() * x.queries, x.value_width,
-             RowTimesRow<T>{args.out.data<T>(), dout, x.rows(), x.queries, x.value_width}, SumTo<float>{along, false});
+             OutputDotGrad<T>{args.out.data<T>(), dout, x.rows(), x.queries, x.value_width},
+             SumTo<float>{delta, false});
     const auto grid_for = [&](int64_t rows, int64_t width, int columns) {
       return Grid{dim3(to_unsigned(x.rows()), to_unsigned(ceil_div(rows, kTileRows)),
                        to_unsigned(ceil_div(width, columns * kWarp))),
@@ -158,7 +159,7 @@ void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
     if (args.dquery) {
       with_columns(x.key_width, [&](auto count) {
         constexpr int kCount = decltype(count)::value;
-        launch(stream, dot_query_grad_kernel<kCount, T>, grid_for(x.queries, x.key_width, kCount), x, dout, along,
+        launch(stream, dot_query_grad_kernel<kCount, T>, grid_for(x.queries, x.key_width, kCount), x, dout, delta,
                args.dquery.data<T>());
       });
     }
@@ -166,7 +167,7 @@ void dot_attention_grad(Stream& stream, const DotAttentionGradArgs& args) {
       const int64_t width = std::max(x.key_width, x.value_width);
       with_columns(width, [&](auto count) {
         constexpr int kCount = decltype(count)::value;
-        launch(stream, dot_key_grad_kernel<kCount, T>, grid_for(x.count, width, kCount), x, dout, along,
+        launch(stream, dot_key_grad_kernel<kCount, T>, grid_for(x.count, width, kCount), x, dout, delta,
                args.dkeys.data<T>(), args.dvalues.data<T>());
       });
     }

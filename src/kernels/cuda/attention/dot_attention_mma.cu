@@ -1,13 +1,14 @@
-// Scaled dot-product attention on the tensor cores (Dao 2023, "FlashAttention-2", algorithm 1): scores and weights
-// stay in registers, where a piece of the result of one product is a piece of the left factor of the next. A block
-// has some queries of one head and goes through the keys; keys come while values are used, and values while keys are.
+// Scaled dot-product attention on tensor cores (Dao 2023, "FlashAttention-2", algorithm 1): scores and weights stay in
+// registers, where the output fragment of the first GEMM is the left input fragment of the second. Each block has some
+// queries of one head and iterates over the keys; the next tile of keys is copied while values are used, and vice
+// versa.
 #include "kernels/cuda/attention/dot_attention_mma.h"
 
 namespace fovea::cuda {
 
 namespace {
 
-// Makes what dropout takes zero; what it leaves is scaled at the end.
+// Sets the weights that dropout drops to zero; the scaling by 1 / (1 - rate) is applied at the end.
 template <int kCount>
 __device__ void drop_cells(float (&weights)[kCount][4], const Attention& x, const Dropout& dropout, int64_t row,
                            int first, int begin) {
@@ -19,17 +20,17 @@ __device__ void drop_cells(float (&weights)[kCount][4], const Attention& x, cons
   }
 }
 
-// The 16 queries of a piece: what they have seen so far.
+// The running softmax of 16 queries.
 template <int kWidth> struct Queries {
   RowMask masks[2];
-  float largest[2] = {-kInfinity, -kInfinity}, total[2] = {};  // total: the lane's part of it
+  float largest[2] = {-kInfinity, -kInfinity}, total[2] = {};  // `total` is the partial sum of this lane
 
   __device__ void begin(const Attention& x, const Which& which, int first) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) masks[half] = RowMask(x, which, first + row_of_lane() + 8 * half);
   }
 
-  // Scores become weights; what was summed so far is brought to the new largest score.
+  // Converts scores to weights and rescales the previous sums to the new maximum.
   template <int kCount> __device__ void weigh(float (&scores)[kCount][4], float (&result)[kWidth / 8][4]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -37,11 +38,11 @@ template <int kWidth> struct Queries {
 #pragma unroll
       for (int i = 0; i < 2 * kCount; ++i) now = fmaxf(now, scores[i / 2][2 * half + i % 2]);
       now = over_quad(now, Largest());
-      const float shift = now == -kInfinity ? 0.0f : now, before = power_of_two(largest[half] - shift);
+      const float shift = now == -kInfinity ? 0.0f : now, before = fast_exp2(largest[half] - shift);
 #pragma unroll
       for (int i = 0; i < 2 * kCount; ++i) {
         float& score = scores[i / 2][2 * half + i % 2];
-        score = power_of_two(score - shift);
+        score = fast_exp2(score - shift);
         sum += score;
       }
       total[half] = total[half] * before + sum;
@@ -51,7 +52,7 @@ template <int kWidth> struct Queries {
     }
   }
 
-  // `tile`: their rows of it, which become the result's.
+  // Writes the output through `tile`, the rows of the query tile that belong to this warp.
   __device__ void end(const Attention& x, int64_t row, int first, const float (&result)[kWidth / 8][4], bf16* tile,
                       bf16* out, float* lse) const {
     float factor[2];
@@ -69,14 +70,14 @@ template <int kWidth> struct Queries {
   }
 };
 
-// kWarps warps of 16 kPieces queries each; kKeys keys at a time.
+// kWarps warps of 16 kPieces queries each, with kKeys keys per iteration.
 template <int kWidth, int kWarps, int kPieces, int kKeys> struct Forward {
   static constexpr int kThreads = kWarps * kWarp, kOwn = kPieces * kPiece, kRows = kWarps * kOwn;
   static constexpr int kStride = stride_of<kWidth>;
   static constexpr int kShared = (kRows + 2 * kKeys) * kStride * int{sizeof(bf16)};
-  // Threads of a processor: enough to hide how far memory is, with registers enough for each.
-  static constexpr int kTogether = kPieces > 1 || kWidth > 64 ? 256 : kKeys > 32 ? 512 : 640;
-  static constexpr int kBlocks = std::min(kTogether / kThreads, 32);
+  // Resident threads per multiprocessor: enough to hide memory latency, few enough for the registers that each needs.
+  static constexpr int kResidentThreads = kPieces > 1 || kWidth > 64 ? 256 : kKeys > 32 ? 512 : 640;
+  static constexpr int kBlocks = std::min(kResidentThreads / kThreads, 32);
   static constexpr bool kOnce = kKeys <= 32;  // all keys are in the first tile
 };
 
@@ -93,10 +94,10 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Forward<kWidth, kWarps, kPiece
   bf16* own_tile = query_tile + warp * Form::kOwn * Form::kStride;
   const Head<const bf16> keys = x.head_of(x.keys, row, x.count, x.key_width);
   const Head<const bf16> values = x.head_of(x.values, row, x.count, x.key_width);
-  const int end = keys_seen(x, which, block_first + Form::kRows);
+  const int end = visible_keys(x, which, block_first + Form::kRows);
   const auto ask = [&](bf16* tile, const Head<const bf16>& from, int begin) {
     ask_for_rows<kWidth, kKeys, Form::kThreads>(tile, from, begin, end, thread);
-    end_of_copies();
+    commit_copies();
   };
   ask_for_rows<kWidth, Form::kOwn, kWarp>(own_tile, x.head_of(x.query, row, x.queries, x.key_width), first, queries,
                                           thread % kWarp);
@@ -108,7 +109,7 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Forward<kWidth, kWarps, kPiece
 #pragma unroll
   for (int m = 0; m < kPieces; ++m) pieces[m].begin(x, which, first + m * kPiece);
   float result[kPieces][kWidth / 8][4] = {};
-  copies_arrived<1>();
+  wait_for_copies<1>();
   __syncthreads();
   for (int begin = 0; begin < (Form::kOnce ? 1 : end); begin += kKeys) {
     uint32_t weights[kKeys / kPiece][kPieces][4];
@@ -126,8 +127,8 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Forward<kWidth, kWarps, kPiece
         }
       }
     }
-    copies_arrived<0>();
-    __syncthreads();  // the values are here, and nobody reads the keys any more
+    wait_for_copies<0>();
+    __syncthreads();  // the values have arrived, and no warp reads the keys any more
     const bool more = !Form::kOnce && begin + kKeys < end;
     if (more) ask(key_tile, keys, begin + kKeys);
     if (first < queries) {
@@ -137,11 +138,11 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Forward<kWidth, kWarps, kPiece
       }
     }
     if (!more) break;
-    copies_arrived<0>();
+    wait_for_copies<0>();
     __syncthreads();
     ask(value_tile, values, begin + kKeys);
   }
-  copies_arrived<0>();
+  wait_for_copies<0>();
   __syncwarp();
 #pragma unroll
   for (int m = 0; m < kPieces; ++m) {
@@ -159,9 +160,9 @@ void attend(Stream& stream, const Attention& x, const DotAttentionArgs& args) {
 
 }  // namespace
 
-bool attend_by_tensor_cores(Stream& stream, const DotAttentionArgs& args) {
+bool attend_with_mma(Stream& stream, const DotAttentionArgs& args) {
   if (!suits_tensor_cores(args)) return false;
-  constexpr int64_t kManyBlocks = 132;  // one for every processor of a large card
+  constexpr int64_t kManyBlocks = 132;  // one for each multiprocessor of an H100 or H200
   const Attention x(args);
   with_width(x.key_width, [&](auto width) {
     constexpr int kWidth = decltype(width)::value;
@@ -169,7 +170,7 @@ bool attend_by_tensor_cores(Stream& stream, const DotAttentionArgs& args) {
     if (x.queries <= 16) return attend<kWidth, 1, 1, 64>(stream, x, args);
     if (x.queries <= 32 && x.count <= 32) return attend<kWidth, 2, 1, 32>(stream, x, args);
     if (x.queries <= 32) return attend<kWidth, 2, 1, 64>(stream, x, args);
-    // With 32 queries a warp reads keys and values half as often.
+    // With 32 queries per warp, keys and values are read half as often.
     const bool long_enough = x.queries > 64 && x.rows() * ceil_div(x.queries, 128) >= kManyBlocks;
     if (long_enough) return attend<kWidth, 4, 2, 64>(stream, x, args);
     attend<kWidth, 4, 1, 64>(stream, x, args);

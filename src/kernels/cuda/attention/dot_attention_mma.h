@@ -1,6 +1,6 @@
-// What dot attention's kernels on the tensor cores share. Elements are bf16, a head's columns (at most 128, padded
-// with zeros to kWidth) are all in shared memory at once, and a warp has pieces of 16 queries: of a row of scores the
-// four lanes of a quad have two neighbours in every eight. Scores are in units of log 2.
+// The common parts of the tensor-core kernels of dot-product attention. Elements are bf16. All columns of a head (at
+// most 128, padded with zeros to kWidth) are in shared memory. A warp has pieces of 16 queries; in each row of scores,
+// a lane of a quad has two adjacent columns of every eight. Scores are in units of log 2.
 #pragma once
 
 #include "kernels/cuda/attention/dot_attention_tiles.h"
@@ -13,10 +13,10 @@ using Attention = DotAttention<bf16>;
 
 constexpr float kLog2E = 1.44269504f, kLn2 = 0.69314718f;
 
-// Rows of a tile are 16 bytes further apart than they are long, so that eight of them lie in different banks.
+// Rows of a tile are padded by 16 bytes, so that eight consecutive rows are in different banks.
 template <int kWidth> constexpr int stride_of = kWidth + kVector;  // NOLINT(readability-identifier-naming)
 
-// The row of a piece that the lane has the upper half of, and the lane's place in the quad.
+// The upper row of a piece that this lane holds, and the index of the lane in its quad.
 __device__ inline int row_of_lane() { return lane_of_thread() / 4; }
 __device__ inline int lane_of_quad() { return lane_of_thread() % 4; }
 template <class V, class Op> __device__ V over_quad(V x, Op op) {
@@ -24,7 +24,7 @@ template <class V, class Op> __device__ V over_quad(V x, Op op) {
   return op(x, from_lane(x, 2));
 }
 
-// The head a block has: `row` of B*H. Divided in 32 bits, which is much quicker.
+// The head of this block: `row` of B*H. The division uses 32 bits, which is much faster.
 struct Which {
   int64_t row, sentence, head;
 
@@ -34,17 +34,18 @@ struct Which {
         head(blockIdx.x % static_cast<unsigned>(x.heads)) {}
 };
 
-// The keys that any query below t_end sees lie below this.
-__device__ inline int keys_seen(const Attention& x, const Which& which, int t_end) {
+// Returns the number of keys that are visible to any query before t_end.
+__device__ inline int visible_keys(const Attention& x, const Which& which, int t_end) {
   return static_cast<int>(x.mask.end(which.sentence, (t_end < x.queries ? t_end : x.queries) - 1));
 }
 
 // ---- tiles -------------------------------------------------------------------------------------
 
-// Asks for rows [first, first + kRows) of a head, by kThreads threads of which this is one; zeros from `end` on.
+// Starts the asynchronous copy of rows [first, first + kRows) of a head by kThreads threads; rows from `end` on are
+// zero.
 template <int kWidth, int kRows, int kThreads>
 __device__ void ask_for_rows(bf16* tile, const Head<const bf16>& x, int first, int end, int thread) {
-  constexpr int kChunks = kWidth / kVector, kStep = kThreads / kChunks;  // rows that are asked for at a time
+  constexpr int kChunks = kWidth / kVector, kStep = kThreads / kChunks;  // kStep rows are copied per iteration
   static_assert(kThreads % kChunks == 0 && kRows % kStep == 0);
   const int column = thread % kChunks * kVector;
   const bool has_column = column < x.width;
@@ -54,12 +55,12 @@ __device__ void ask_for_rows(bf16* tile, const Head<const bf16>& x, int first, i
 #pragma unroll 4
   for (int i = 0; i < kRows / kStep; ++i) {
     const bool inside = has_column && first + i * kStep < end;
-    copy_later(tile + i * kStep * stride_of<kWidth>, inside ? from : x.data, inside);
+    copy_async(tile + i * kStep * stride_of<kWidth>, inside ? from : x.data, inside);
     from += kStep * x.stride;
   }
 }
 
-// Leaves a piece of results in the 16 rows at `tile`.
+// Stores a piece of results in the 16 rows at `tile`.
 template <int kWidth>
 __device__ void put_piece(bf16* tile, const uint32_t (&upper)[kWidth / 8], const uint32_t (&lower)[kWidth / 8]) {
   bf16* at = tile + row_of_lane() * stride_of<kWidth> + 2 * lane_of_quad();
@@ -91,7 +92,7 @@ __device__ inline Vector sum_of(const Vector& a, const Vector& b) {
   return sum;
 }
 
-// Writes the 16 rows at `tile`, or adds them, to rows [first, end) of a head. The warp's own.
+// Writes or adds the 16 rows at `tile`, which belong to this warp, to rows [first, end) of a head.
 template <int kWidth, bool kAdd>
 __device__ void write_piece(const bf16* tile, const Head<bf16>& x, int first, int end) {
   constexpr int kChunks = kWidth / kVector, kCount = kPiece * kChunks / kWarp;
@@ -107,7 +108,7 @@ __device__ void write_piece(const bf16* tile, const Head<bf16>& x, int first, in
       }
     }
   };
-  // All are read before any is written, so that they come together.
+  // All rows are loaded before any is stored, so that the loads overlap.
   if constexpr (kAdd) each([&](int i, const Vector* at, const Vector&) { before[i] = *at; });
   each([&](int i, Vector* at, const Vector& result) { *at = kAdd ? sum_of(before[i], result) : result; });
 }
@@ -126,7 +127,7 @@ __device__ void add_row_products(float (&sums)[kPieces][kCount][4], const bf16* 
 #pragma unroll
     for (int n = 0; n < kCount; n += 2) {
       uint32_t right[4];
-      load_right_turned(right, other + 8 * n * kStride + k, kStride);
+      load_right_transposed(right, other + 8 * n * kStride + k, kStride);
 #pragma unroll
       for (int m = 0; m < kPieces; ++m) {
         multiply_add(sums[m][n], left[m], right[0], right[1]);
@@ -136,7 +137,7 @@ __device__ void add_row_products(float (&sums)[kPieces][kCount][4], const bf16* 
   }
 }
 
-// sums [16 kPieces, 8 kCount] += weights [16 kPieces, 16] times 16 rows, from `rows` on.
+// sums [16 kPieces, 8 kCount] += weights [16 kPieces, 16] times 16 rows, starting at `rows`.
 template <int kWidth, int kPieces, int kCount>
 __device__ void add_weighted_rows(float (&sums)[kPieces][kCount][4], const uint32_t (&weights)[kPieces][4],
                                   const bf16* rows) {
@@ -154,10 +155,10 @@ __device__ void add_weighted_rows(float (&sums)[kPieces][kCount][4], const uint3
 
 // ---- rows of scores ----------------------------------------------------------------------------
 
-// What the mask says of one query.
+// The mask of one query.
 struct RowMask {
-  int end = 0;                  // the keys it sees are below
-  const float* bias = nullptr;  // added to their scores
+  int end = 0;                  // number of visible keys
+  const float* bias = nullptr;  // added to the scores
 
   RowMask() = default;
   __device__ RowMask(const Attention& x, const Which& which, int t) {
@@ -168,7 +169,7 @@ struct RowMask {
   }
 };
 
-// The lane's scores of a piece, from products, for keys from `begin` on.
+// Computes the masked scores of this lane in a piece from the dot products, for keys from `begin` on.
 template <int kCount>
 __device__ void mask_scores(float (&scores)[kCount][4], const RowMask (&masks)[2], int begin, float scale) {
   const int own = begin + 2 * lane_of_quad();
@@ -194,12 +195,13 @@ __device__ void mask_scores(float (&scores)[kCount][4], const RowMask (&masks)[2
   }
 }
 
-// Which cells dropout keeps of the lane's two rows of a piece and 32 keys: bit i says it of key i. Numbers are drawn
-// by fours, so the lanes of a quad share them out: each draws for every fourth four cells of both rows.
+// The dropout mask of this lane's two rows of a piece for 32 keys: bit i is set if key i is kept. Philox yields four
+// numbers at a time, so the lanes of a quad share the work: each draws the numbers for every fourth group of four
+// elements in both rows.
 struct Dropout {
   uint64_t seed = 0, stream = 0;
   uint32_t threshold = 0;
-  bool aligned = true;  // a row's cells begin where four do
+  bool aligned = true;  // each row starts at a multiple of four elements
 
   explicit __device__ Dropout(const Attention& x)
       : seed(x.random.seed), stream(x.random.stream()), threshold(x.threshold), aligned(x.count % 4 == 0) {}
@@ -211,7 +213,7 @@ struct Dropout {
     for (int i = 0; i < 4; ++i) bits |= (drawn.word[i] >= threshold ? 1u : 0u) << i;
     return bits;
   }
-  // `cells`: of the first key, in either row.
+  // `cells` are the flat indices of the first key in the two rows.
   __device__ void keep(uint32_t (&kept)[2], const uint64_t (&cells)[2]) const {
     const auto lane = static_cast<unsigned>(lane_of_quad());
     const auto either = [](uint32_t a, uint32_t b) { return a | b; };
@@ -221,7 +223,7 @@ struct Dropout {
       kept[half] = over_quad(four(first) << 4 * lane | four(first + 4) << (16 + 4 * lane), either);
     }
     if (aligned) return;
-    // The row begins inside four cells and ends inside a ninth.
+    // The row starts inside a group of four elements and ends inside a ninth group.
     const uint32_t ninth = four((lane == 0 ? cells[0] : cells[1]) / 4 + 8);
     const uint32_t ninths = over_quad(lane < 2 ? ninth << 4 * lane : 0, either);
 #pragma unroll
@@ -232,7 +234,7 @@ struct Dropout {
   }
 };
 
-// The bits of all keys of a tile, of a piece whose first query is `first`.
+// The dropout bits of all keys of a tile, for a piece whose first query is `first`.
 template <int kKeys>
 __device__ void keep_cells(uint32_t (&kept)[kKeys / 32][2], const Attention& x, const Dropout& dropout, int64_t row,
                            int first, int begin) {
@@ -251,7 +253,8 @@ template <int kGroups> __device__ bool is_kept(const uint32_t (&kept)[kGroups][2
 
 inline bool is_aligned(const Tensor& x) { return reinterpret_cast<uintptr_t>(x.raw()) % 16 == 0; }
 
-// Whether these kernels are for a problem: bf16, heads of one width that vectors divide, and not empty.
+// Returns whether these kernels support a problem: bf16, keys and values of equal width that is a multiple of a vector,
+// and nonempty.
 template <class Args> bool suits_tensor_cores(const Args& args) {
   const int64_t width = args.query.dim(2) / args.heads;
   return args.query.dtype() == DType::kBF16 && width == args.values.dim(2) / args.heads && width % kVector == 0 &&
@@ -259,7 +262,7 @@ template <class Args> bool suits_tensor_cores(const Args& args) {
          is_aligned(args.keys) && is_aligned(args.values) && is_aligned(args.out);
 }
 
-// Calls body with the width that columns are padded to, as an integral constant.
+// Calls body with the padded width of a head, as an integral constant.
 template <class Body> void with_width(int64_t width, Body&& body) {
   if (width <= 32) return body(std::integral_constant<int, 32>());
   if (width <= 64) return body(std::integral_constant<int, 64>());

@@ -1,8 +1,8 @@
-// The gradients of scaled dot-product attention on the tensor cores (the equations stand in dot_attention_grad.cu).
-// A block has as many keys of one head as its warps have queries, and goes through the queries: each warp finds the
-// weights of its queries, leaves them in shared memory, and then sums what its keys get from all queries. When all
-// keys of a head are in one block, the queries' gradients are complete there too, and that is all; otherwise a second
-// kernel goes through the keys for them, so that every sum has one owner and one order.
+// The gradients of scaled dot-product attention on tensor cores (dot_attention_grad.cu has the equations). Each block
+// has a tile of keys of one head and iterates over the queries: each warp computes the weights of its queries, stores
+// them in shared memory, and then accumulates the gradients of its keys over all queries. If one block has all keys of
+// a head, it also computes dquery; otherwise a second kernel computes it by iterating over the keys, so that each sum
+// is computed by one warp in a fixed order.
 #include "kernels/cuda/attention/dot_attention_mma.h"
 #include "kernels/cuda/common/workspace.h"
 
@@ -12,17 +12,17 @@ namespace {
 
 struct Gradients {
   const bf16* dout;
-  const float* along;  // dout . out of every query; null when a block finds it itself
+  const float* delta;  // dout . out of each query; null if the block computes it
   bf16 *dquery, *dkeys, *dvalues;
 };
 
-// What the warp's 16 queries and the keys of a tile give each other, as left factors: w f, and w (dw - sum of w dw).
+// The contributions of the warp's 16 queries and the keys of a tile, as left factors: w f, and w (dw - sum of w dw).
 template <int kKeys> struct Cells {
   uint32_t weights[kKeys / kPiece][4], dscores[kKeys / kPiece][4];
 
-  // `query` and `dout`: the warp's rows of those tiles. kWhole: the row's keys are all in the tile.
+  // `query` and `dout` are the warp's rows of these tiles. kWhole means that the tile has all keys.
   template <int kWidth, bool kWhole>
-  __device__ void find(const Attention& x, const Dropout& dropout, const float* along, const Which& which, int first,
+  __device__ void find(const Attention& x, const Dropout& dropout, const float* delta, const Which& which, int first,
                        int begin, const bf16* query, const bf16* keys, const bf16* dout, const bf16* values) {
     float scores[1][kKeys / 8][4] = {}, dweights[1][kKeys / 8][4] = {};
     add_row_products<kWidth>(scores, query, keys);
@@ -35,8 +35,8 @@ template <int kKeys> struct Cells {
       const int t = first + row_of_lane() + 8 * half;
       masks[half] = RowMask(x, which, t);
       log_sum[half] = t < x.queries ? x.lse[row * x.queries + t] * kLog2E : 0.0f;
-      if (log_sum[half] == -kInfinity) log_sum[half] = 0.0f;  // sees nothing: its scores are all -inf
-      if (!kWhole && t < x.queries) sum[half] = along[row * x.queries + t];
+      if (log_sum[half] == -kInfinity) log_sum[half] = 0.0f;  // all keys are masked, so that all scores are -inf
+      if (!kWhole && t < x.queries) sum[half] = delta[row * x.queries + t];
     }
     mask_scores(scores[0], masks, begin, x.scale * kLog2E);
     uint32_t kept[kKeys / 32][2];
@@ -46,7 +46,7 @@ template <int kKeys> struct Cells {
     for (int i = 0; i < kKeys / 2; ++i) {
       const int n = i / 4, half = i % 4 / 2;
       float &weight = scores[0][n][i % 4], &dweight = dweights[0][n][i % 4];
-      weight = power_of_two(weight - log_sum[half]);
+      weight = fast_exp2(weight - log_sum[half]);
       if (drops) dweight = is_kept(kept, half, n, i % 2) ? dweight * x.kept : 0.0f;
       if (kWhole) sum[half] += weight * dweight;
     }
@@ -69,7 +69,7 @@ template <int kKeys> struct Cells {
   }
 };
 
-// Leaves them as 16 rows of kKeys columns.
+// Stores them as 16 rows of kKeys columns.
 template <int kKeys> __device__ void put_cells(bf16* tile, const uint32_t (&cells)[kKeys / kPiece][4]) {
   bf16* at = tile + row_of_lane() * stride_of<kKeys> + 2 * lane_of_quad();
 #pragma unroll
@@ -78,8 +78,8 @@ template <int kKeys> __device__ void put_cells(bf16* tile, const uint32_t (&cell
   }
 }
 
-// The gradient of the warp's 16 queries from keys that are all in one tile, in pairs; a few columns at a time, for
-// registers are few.
+// The gradient of the warp's 16 queries for keys that are all in one tile. It processes a few columns at a time to save
+// registers.
 template <int kWidth> struct QueryGradient {
   uint32_t upper[kWidth / 8], lower[kWidth / 8];
 
@@ -107,19 +107,21 @@ template <int kWidth, int kWarps, bool kOnce = false> struct Backward {
   static constexpr int kThreads = kWarps * kWarp, kKeys = kWarps * kPiece, kStride = stride_of<kWidth>;
   static constexpr int kTile = kKeys * kStride, kCells = kKeys * stride_of<kKeys>;
   static constexpr int kShared = (4 * kTile + 2 * kCells) * int{sizeof(bf16)};
-  static constexpr int kTogether = kWidth > 64 || kWarps > 2 ? 256 : kOnce ? 512 : 384;  // threads of a processor
-  static constexpr int kBlocks = kTogether / kThreads;
+  static constexpr int kResidentThreads = kWidth > 64 || kWarps > 2 ? 256
+                                          : kOnce                   ? 512
+                                                                    : 384;  // resident threads per multiprocessor
+  static constexpr int kBlocks = kResidentThreads / kThreads;
 };
 
-// Says which rows will be added to later.
+// Prefetches the rows that will be accumulated into.
 template <int kRows, int kThreads> __device__ void fetch_rows_ahead(const Head<bf16>& x, int first, int end) {
   const int r = static_cast<int>(threadIdx.x);
   static_assert(kRows <= kThreads);
   if (r >= kRows || first + r >= end) return;
-  for (int column = 0; column < x.width; column += 128 / int{sizeof(bf16)}) fetch_ahead(x.at(first + r, column));
+  for (int column = 0; column < x.width; column += 128 / int{sizeof(bf16)}) prefetch(x.at(first + r, column));
 }
 
-// kWhole: the tile has all keys. kOnce: it has all queries, too, and no sum is carried on.
+// kWhole means that the tile has all keys; kOnce, that it has all queries as well and no sum is carried over.
 template <int kWidth, int kWarps, bool kWhole, bool kOnce>
 __global__ void __launch_bounds__(kWarps* kWarp, (Backward<kWidth, kWarps, kOnce>::kBlocks))
     attend_grad_kernel(const __grid_constant__ Attention x, const __grid_constant__ Gradients grads) {
@@ -132,8 +134,8 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Backward<kWidth, kWarps, kOnce
   const Which which(x);
   const int64_t row = which.row;
   const int first = static_cast<int>(blockIdx.y) * kKeys, own_key = first + warp * kPiece;
-  const int end = keys_seen(x, which, static_cast<int>(x.queries)), queries = static_cast<int>(x.queries);
-  if (first >= end) return;  // no query sees any of them
+  const int end = visible_keys(x, which, static_cast<int>(x.queries)), queries = static_cast<int>(x.queries);
+  if (first >= end) return;  // no query attends to any of these keys
   const Head<const bf16> query = x.head_of(x.query, row, x.queries, x.key_width);
   const Head<const bf16> dout = x.head_of(grads.dout, row, x.queries, x.key_width);
   const Head<bf16> dquery = x.head_of(grads.dquery, row, x.queries, x.key_width);
@@ -146,20 +148,20 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Backward<kWidth, kWarps, kOnce
   const Dropout dropout(x);
   float key_sums[1][kWidth / 8][4] = {}, value_sums[1][kWidth / 8][4] = {};
   for (int begin = 0; begin < (kOnce ? 1 : queries); begin += kKeys) {
-    if (!kOnce && first >= keys_seen(x, which, begin + kKeys)) continue;
+    if (!kOnce && first >= visible_keys(x, which, begin + kKeys)) continue;
     const int own_query = begin + warp * kPiece;
     ask_for_rows<kWidth, kPiece, kWarp>(query_tile + warp * kOwn, query, own_query, queries, lane);
     ask_for_rows<kWidth, kPiece, kWarp>(dout_tile + warp * kOwn, dout, own_query, queries, lane);
-    end_of_copies();
+    commit_copies();
     if (begin == 0 && grads.dkeys != nullptr) fetch_rows_ahead<kKeys, Form::kThreads>(dkeys, first, end);
     if (begin == 0 && grads.dvalues != nullptr) fetch_rows_ahead<kKeys, Form::kThreads>(dvalues, first, end);
     if (kWhole && grads.dquery != nullptr) fetch_rows_ahead<kKeys, Form::kThreads>(dquery, begin, queries);
-    copies_arrived<0>();
+    wait_for_copies<0>();
     __syncthreads();
     QueryGradient<kWidth> query_gradient;
     if (own_query < queries) {
       Cells<kKeys> cells;
-      cells.template find<kWidth, kWhole>(x, dropout, grads.along, which, own_query, first, query_tile + warp * kOwn,
+      cells.template find<kWidth, kWhole>(x, dropout, grads.delta, which, own_query, first, query_tile + warp * kOwn,
                                           key_tile, dout_tile + warp * kOwn, value_tile);
       put_cells<kKeys>(weights + warp * kPiece * stride_of<kKeys>, cells.weights);
       put_cells<kKeys>(dscores + warp * kPiece * stride_of<kKeys>, cells.dscores);
@@ -172,9 +174,9 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Backward<kWidth, kWarps, kOnce
     for (int k = 0; k < pieces; ++k) {
       const int at = k * kPiece * stride_of<kKeys> + warp * kPiece;
       uint32_t factor[1][4];
-      load_left_turned(factor[0], weights + at, stride_of<kKeys>);
+      load_left_transposed(factor[0], weights + at, stride_of<kKeys>);
       add_weighted_rows<kWidth>(value_sums, factor, dout_tile + k * kOwn);
-      load_left_turned(factor[0], dscores + at, stride_of<kKeys>);
+      load_left_transposed(factor[0], dscores + at, stride_of<kKeys>);
       add_weighted_rows<kWidth>(key_sums, factor, query_tile + k * kOwn);
     }
     __syncthreads();
@@ -195,7 +197,7 @@ __global__ void __launch_bounds__(kWarps* kWarp, (Backward<kWidth, kWarps, kOnce
   }
 }
 
-// The queries' gradients alone: a block has 64 queries and goes through the keys.
+// Computes dquery alone: each block has 64 queries and iterates over the keys.
 template <int kWidth>
 __global__ void __launch_bounds__(4 * kWarp)
     attend_query_grad_kernel(const __grid_constant__ Attention x, const __grid_constant__ Gradients grads) {
@@ -210,24 +212,24 @@ __global__ void __launch_bounds__(4 * kWarp)
   const int block_first = static_cast<int>(blockIdx.y) * kKeys, first = block_first + warp * kPiece;
   const Head<const bf16> keys = x.head_of(x.keys, row, x.count, x.key_width);
   const Head<const bf16> values = x.head_of(x.values, row, x.count, x.key_width);
-  const int end = keys_seen(x, which, block_first + kKeys), queries = static_cast<int>(x.queries);
+  const int end = visible_keys(x, which, block_first + kKeys), queries = static_cast<int>(x.queries);
   if (end == 0) return;
   bf16 *own_query = query_tile + warp * kOwn, *own_dout = dout_tile + warp * kOwn;
   ask_for_rows<kWidth, kPiece, kWarp>(own_query, x.head_of(x.query, row, x.queries, x.key_width), first, queries, lane);
   ask_for_rows<kWidth, kPiece, kWarp>(own_dout, x.head_of(grads.dout, row, x.queries, x.key_width), first, queries,
                                       lane);
-  end_of_copies();  // here, for there may be no keys
+  commit_copies();  // committed here, because there may be no keys
   const Dropout dropout(x);
   float sums[1][kWidth / 8][4] = {};
   for (int begin = 0; begin < end; begin += kKeys) {
     __syncthreads();
     ask_for_rows<kWidth, kKeys, Form::kThreads>(key_tile, keys, begin, end, thread);
     ask_for_rows<kWidth, kKeys, Form::kThreads>(value_tile, values, begin, end, thread);
-    end_of_copies();
-    copies_arrived<0>();
+    commit_copies();
+    wait_for_copies<0>();
     __syncthreads();
     Cells<kKeys> cells;
-    cells.template find<kWidth, false>(x, dropout, grads.along, which, first, begin, own_query, key_tile, own_dout,
+    cells.template find<kWidth, false>(x, dropout, grads.delta, which, first, begin, own_query, key_tile, own_dout,
                                        value_tile);
 #pragma unroll
     for (int k = 0; k < kKeys / kPiece; ++k) {
@@ -236,18 +238,18 @@ __global__ void __launch_bounds__(4 * kWarp)
       add_weighted_rows<kWidth>(sums, left, key_tile + k * kOwn);
     }
   }
-  copies_arrived<0>();
+  wait_for_copies<0>();
   __syncwarp();
   put_piece<kWidth>(own_query, sums[0], x.scale, x.scale);
   write_piece<kWidth, true>(own_query, x.head_of(grads.dquery, row, x.queries, x.key_width), first, queries);
 }
 
-// dout . out of every query: as many lanes a row as it has vectors, at most 16.
+// Computes dout . out of each query. A row is shared by as many lanes as it has vectors, at most 16.
 __global__ void __launch_bounds__(kBlock)
-    along_kernel(const bf16* out, const bf16* dout, float* along, int64_t rows, int64_t queries, int64_t width) {
+    delta_kernel(const bf16* out, const bf16* dout, float* delta, int64_t rows, int64_t queries, int64_t width) {
   constexpr int kLanes = 16;
   const int64_t n = first_element() / kLanes, column = first_element() % kLanes * kVector;
-  float sum = 0.0f;  // row n is query n / rows of head n % rows, as they lie in memory
+  float sum = 0.0f;  // row n is query n / rows of head n % rows, in the order of memory
   if (n < rows * queries && column < width) {
     const Vector a = *reinterpret_cast<const Vector*>(out + n * width + column);
     const Vector b = *reinterpret_cast<const Vector*>(dout + n * width + column);
@@ -257,7 +259,7 @@ __global__ void __launch_bounds__(kBlock)
     }
   }
   for (int other = kLanes / 2; other > 0; other /= 2) sum += from_lane(sum, other);
-  if (column == 0 && n < rows * queries) along[n % rows * queries + n / rows] = sum;
+  if (column == 0 && n < rows * queries) delta[n % rows * queries + n / rows] = sum;
 }
 
 __global__ void __launch_bounds__(kBlock) add_elements_kernel(Vector* to, const Vector* from, int64_t count) {
@@ -277,11 +279,11 @@ template <int kWidth> void launch_all(Stream& stream, const Attention& x, Gradie
   if (x.count <= 64 && x.queries <= 64) return launch_grad<kWidth, 4, true, true>(stream, x, grads);
   if (x.count <= 32) return launch_grad<kWidth, 2, true, false>(stream, x, grads);
   if (x.count <= 64) return launch_grad<kWidth, 4, true, false>(stream, x, grads);
-  Scratch scratch(stream);
-  float* along = scratch.take<float>(x.rows() * x.queries);
+  Workspace workspace(stream);
+  float* delta = workspace.allocate<float>(x.rows() * x.queries);
   const Grid all = {dim3(to_unsigned(ceil_div(x.rows() * x.queries * 16, kBlock))), dim3(kBlock)};
-  launch(stream, along_kernel, all, out, grads.dout, along, x.rows(), x.queries, x.key_width);
-  grads.along = along;
+  launch(stream, delta_kernel, all, out, grads.dout, delta, x.rows(), x.queries, x.key_width);
+  grads.delta = delta;
   if (grads.dquery != nullptr) {
     using Form = Backward<kWidth, 4>;
     const Grid grid = {dim3(to_unsigned(x.rows()), to_unsigned(ceil_div(x.queries, Form::kKeys))), dim3(Form::kThreads),
@@ -299,7 +301,7 @@ void add_elements(Stream& stream, bf16* to, const bf16* from, int64_t count) {
          reinterpret_cast<const Vector*>(from), vectors);
 }
 
-bool attend_grad_by_tensor_cores(Stream& stream, const DotAttentionGradArgs& args) {
+bool attend_with_mma_grad(Stream& stream, const DotAttentionGradArgs& args) {
   if (!suits_tensor_cores(args) || !is_aligned(args.dout) || !is_aligned(args.dquery) || !is_aligned(args.dkeys) ||
       !is_aligned(args.dvalues)) {
     return false;

@@ -1,6 +1,6 @@
-// Scaled dot-product attention of one query, as decoding asks it step by step: what counts is that every key and value
-// is read once, 16 bytes at a time and many at once. A block has one head, or a warp where keys are few; the lanes of a
-// group share a key's columns.
+// Scaled dot-product attention of one query, for decoding. The kernels are bound by memory bandwidth: each key and
+// value is read once, 16 bytes at a time, with many loads in flight. A head is processed by a block or, with few keys,
+// by a warp; the lanes of a group share the columns of a key.
 #include "kernels/cuda/attention/dot_attention_tiles.h"
 #include "kernels/cuda/attention/dot_attention_variants.h"
 
@@ -9,23 +9,23 @@ namespace fovea::cuda {
 namespace {
 
 constexpr int kWarps = 4, kThreads = kWarps * kWarp;
-constexpr int64_t kMostKeys = 8192;  // their scores are kept in shared memory
-constexpr int kAtOnce = 4;           // keys a group reads before it uses the first
+constexpr int64_t kMaxKeys = 8192;  // the scores are stored in shared memory
+constexpr int kUnroll = 4;          // keys that a group loads before it uses the first
 
-template <class T> constexpr int kColumns = 16 / int{sizeof(T)};  // of a lane
+template <class T> constexpr int kColumns = 16 / int{sizeof(T)};  // columns per lane
 
 template <class T> struct alignas(16) Columns { T at[kColumns<T>]; };
 
-// The lane's columns of row s; zeros where there are none.
+// Loads the columns of this lane in row s; they are zero beyond the width.
 template <class T> __device__ Columns<T> columns_of(const Head<const T>& x, int s, int column, bool inside) {
   if (inside && column < x.width) return *reinterpret_cast<const Columns<T>*>(x.at(s, column));
   return {};
 }
 
-// What all threads of the block have, combined in the same order by each.
+// Reduces a value over all threads of the block, in the same order in each thread.
 template <class Op> __device__ float over_block(float x, Op op, float (&parts)[kWarps]) {
   x = over_warp(x, op);
-  __syncthreads();  // what was read from it last time has been read
+  __syncthreads();  // the reads of the previous call are finished
   if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = x;
   __syncthreads();
   x = parts[0];
@@ -34,21 +34,21 @@ template <class Op> __device__ float over_block(float x, Op op, float (&parts)[k
   return x;
 }
 
-// kGroup lanes have a key; key s is read by group s % kGroups.
+// kGroup lanes share a key; group s % kGroups reads key s.
 template <int kGroup, class T> struct Reader {
-  static constexpr int kGroups = kThreads / kGroup, kRound = kGroups * kAtOnce;
-  Columns<T> read[kAtOnce];
+  static constexpr int kGroups = kThreads / kGroup, kRound = kGroups * kUnroll;
+  Columns<T> read[kUnroll];
 
   __device__ static int group() { return static_cast<int>(threadIdx.x) / kGroup; }
   __device__ static int column() { return static_cast<int>(threadIdx.x) % kGroup * kColumns<T>; }
   __device__ static int key(int begin, int i) { return begin + i * kGroups + group(); }
   __device__ void operator()(const Head<const T>& x, int begin, int end) {
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) read[i] = columns_of(x, key(begin, i), column(), key(begin, i) < end);
+    for (int i = 0; i < kUnroll; ++i) read[i] = columns_of(x, key(begin, i), column(), key(begin, i) < end);
   }
 };
 
-// The masked scores of all keys below `end`, and the thread's largest.
+// Computes the masked scores of all keys before `end` and returns the maximum of this thread.
 template <int kGroup, class T>
 __device__ float find_scores(float* scores, const DotAttention<T>& x, int64_t row, int end) {
   using Keys = Reader<kGroup, T>;
@@ -59,7 +59,7 @@ __device__ float find_scores(float* scores, const DotAttention<T>& x, int64_t ro
     Keys reader;
     reader(keys, begin, end);
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
+    for (int i = 0; i < kUnroll; ++i) {
       float product = 0.0f;
 #pragma unroll
       for (int c = 0; c < kColumns<T>; ++c) product += load(query.at + c) * load(reader.read[i].at + c);
@@ -75,7 +75,7 @@ __device__ float find_scores(float* scores, const DotAttention<T>& x, int64_t ro
   return largest;
 }
 
-// sums += the group's share of weights times values.
+// Adds the group's part of weights times values to sums.
 template <int kGroup, class T>
 __device__ void add_values(float (&sums)[kColumns<T>], const float* weights, const DotAttention<T>& x, int64_t row,
                            int end) {
@@ -85,7 +85,7 @@ __device__ void add_values(float (&sums)[kColumns<T>], const float* weights, con
     Values reader;
     reader(values, begin, end);
 #pragma unroll
-    for (int i = 0; i < kAtOnce; ++i) {
+    for (int i = 0; i < kUnroll; ++i) {
       const float weight = Values::key(begin, i) < end ? weights[Values::key(begin, i)] : 0.0f;
 #pragma unroll
       for (int c = 0; c < kColumns<T>; ++c) sums[c] += weight * load(reader.read[i].at + c);
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kThreads)
   float* scores = shared_memory<float>();
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kWarp, lane = thread % kWarp;
   const int64_t row = blockIdx.x;
-  const int end = static_cast<int>(x.keys_seen(row, 1));
+  const int end = static_cast<int>(x.visible_keys(row, 1));
   const uint64_t stream = x.random.stream();
   const float largest = over_block(find_scores<kGroup>(scores, x, row, end), Largest(), parts);
   float total = 0.0f;
@@ -135,9 +135,9 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 constexpr int64_t kFewKeys = 64;
-constexpr int kRoundOfWarp = 8;  // keys a group of a warp reads, with their values, before it uses the first
+constexpr int kRoundOfWarp = 8;  // keys and values that a group of a warp loads before it uses the first
 
-// The lane's columns as they were read, four registers, and element i of them.
+// The columns of a lane as loaded, in four registers, with access to element i.
 struct alignas(16) Raw {
   uint32_t words[4];
   template <class T> __device__ float at(int i) const {
@@ -149,8 +149,8 @@ struct alignas(16) Raw {
   }
 };
 
-// A warp has a head: nobody waits for others. What was found so far is scaled down whenever a larger score comes.
-// Offsets fit into 32 bits (see attend_one).
+// Each warp processes one head, without synchronisation. The running sums are rescaled whenever a larger score occurs.
+// Offsets fit into 32 bits (see attend_single_query).
 template <int kGroup, class T>
 __global__ void __launch_bounds__(kThreads)
     attend_few_kernel(const __grid_constant__ DotAttention<T> x, T* out, float* lse) {
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kThreads)
       const int s = begin + i * kGroups + group;
       value[i] = read(x.values, value_width, s, s < end);
     }
-    float scores[kRoundOfWarp], most = largest;
+    float scores[kRoundOfWarp], running_max = largest;
 #pragma unroll
     for (int i = 0; i < kRoundOfWarp; ++i) {
       const int s = begin + i * kGroups + group;
@@ -191,20 +191,21 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int other = kGroup / 2; other > 0; other /= 2) product += from_lane(product, other);
       scores[i] = s < end ? x.mask(x.scale * product, b, h, 0, s) : -kInfinity;
-      most = fmaxf(most, scores[i]);
+      running_max = fmaxf(running_max, scores[i]);
     }
 #pragma unroll
-    for (int other = kWarp / 2; other >= kGroup; other /= 2) most = fmaxf(most, from_lane(most, other));
-    if (most == -kInfinity) continue;  // all of them are hidden
-    const float smaller = __expf(largest - most);
-    largest = most;
+    for (int other = kWarp / 2; other >= kGroup; other /= 2)
+      running_max = fmaxf(running_max, from_lane(running_max, other));
+    if (running_max == -kInfinity) continue;  // all of these keys are masked
+    const float smaller = __expf(largest - running_max);
+    largest = running_max;
     total *= smaller;
 #pragma unroll
     for (int c = 0; c < kColumns<T>; ++c) sums[c] *= smaller;
 #pragma unroll
     for (int i = 0; i < kRoundOfWarp; ++i) {
       const float weight = __expf(scores[i] - largest);
-      if (weight == 0.0f) continue;  // what is hidden may hold anything
+      if (weight == 0.0f) continue;  // the value of a masked key may be NaN
       total += weight;
 #pragma unroll
       for (int c = 0; c < kColumns<T>; ++c) sums[c] += weight * value[i].template at<T>(c);
@@ -225,7 +226,7 @@ __global__ void __launch_bounds__(kThreads)
   *reinterpret_cast<Columns<T>*>(out + row * value_width + column) = result;
 }
 
-// Calls body with how many lanes a key has, as an integral constant.
+// Calls body with the number of lanes per key, as an integral constant.
 template <class Body> void with_group(int64_t vectors, Body&& body) {
   if (vectors <= 4) return body(std::integral_constant<int, 4>());
   if (vectors <= 8) return body(std::integral_constant<int, 8>());
@@ -237,8 +238,8 @@ bool is_aligned(const Tensor& x) { return reinterpret_cast<uintptr_t>(x.raw()) %
 
 }  // namespace
 
-bool attend_one(Stream& stream, const DotAttentionArgs& args) {
-  if (args.query.dim(0) != 1 || args.keys.dim(0) > kMostKeys || !is_aligned(args.query) || !is_aligned(args.keys) ||
+bool attend_single_query(Stream& stream, const DotAttentionArgs& args) {
+  if (args.query.dim(0) != 1 || args.keys.dim(0) > kMaxKeys || !is_aligned(args.query) || !is_aligned(args.keys) ||
       !is_aligned(args.values)) {
     return false;
   }

@@ -1,5 +1,6 @@
-// What dot attention's forward and backward kernels share: tiles of 32 queries by 32 keys, whose products a block
-// of four warps computes, eight rows of its own to each warp and one of the others to each lane.
+// The common parts of the plain forward and backward kernels of dot-product attention: tiles of 32 queries by 32 keys.
+// A block of four warps computes the dot products of a tile; each warp has eight of its own rows, and each lane one of
+// the other rows.
 #pragma once
 
 #include "kernels/cuda/attention/mask.h"
@@ -7,14 +8,14 @@
 
 namespace fovea::cuda {
 
-constexpr int kTileRows = 32;                     // queries, and keys, of a tile
-constexpr int kTileWarps = 4;                     // of a block
-constexpr int kOwnRows = kTileRows / kTileWarps;  // of a warp
+constexpr int kTileRows = 32;                     // queries and keys of a tile
+constexpr int kTileWarps = 4;                     // per block
+constexpr int kOwnRows = kTileRows / kTileWarps;  // per warp
 constexpr int kTileThreads = kTileWarps * kWarp;
-constexpr int kDepth = 64;               // columns that products go through at a time
-constexpr int kMostColumns = 4 * kWarp;  // columns of a result that a block has
+constexpr int kDepth = 64;              // columns of the dot products per iteration
+constexpr int kMaxColumns = 4 * kWarp;  // output columns per block
 
-// One head of one sentence of a sequence [N,B,H*width].
+// One head of one sentence in a sequence [N,B,H*width].
 template <class T> struct Head {
   T* data;
   int64_t rows, stride, width;
@@ -22,7 +23,7 @@ template <class T> struct Head {
   __device__ T* at(int64_t row, int64_t column) const { return data + row * stride + column; }
 };
 
-// What a kernel gets; sentence and head are the block's.
+// The kernel parameters; the block index gives the sentence and the head.
 template <class T> struct DotAttention {
   const T *query, *keys, *values;
   const float* lse;
@@ -55,28 +56,29 @@ template <class T> struct DotAttention {
   template <class E> __device__ Head<E> head_of(E* x, int64_t row, int64_t steps, int64_t width) const {
     return {x + row * width, steps, batch * heads * width, width};
   }
-  // What the weight of cell (row, t, s) is multiplied by.
+  // Returns the dropout factor of the attention weight (row, t, s).
   __device__ float factor(uint64_t stream, int64_t row, int64_t t, int64_t s) const {
     if (dropout == 0.0f) return 1.0f;
     const auto cell = static_cast<uint64_t>((row * queries + t) * count + s);
     return random_word(random.seed, stream, cell) >= threshold ? kept : 0.0f;
   }
-  // The masked score of a product, -inf where the key is absent.
+  // Returns the masked score for a dot product, -inf if the key is masked.
   __device__ float score(float product, int64_t row, int64_t t, int64_t s) const {
     const int64_t b = row / heads;
     if (t >= queries || s >= mask.end(b, t)) return -kInfinity;
     return mask(scale * product, b, row % heads, t, s);
   }
-  // The keys that any query below t_end of sentence b sees lie below this.
-  __device__ int64_t keys_seen(int64_t row, int64_t t_end) const {
+  // Returns the number of keys that are visible to any query before t_end.
+  __device__ int64_t visible_keys(int64_t row, int64_t t_end) const {
     return mask.end(row / heads, (t_end < queries ? t_end : queries) - 1);
   }
 };
 
 using ProductTile = float[kTileRows][kDepth + 1];
-using ColumnTile = float[kTileRows][kMostColumns];
+using ColumnTile = float[kTileRows][kMaxColumns];
 
-// Rows [first, first + 32) and columns [column, column + kCount) of a head, zero outside and from row `end` on.
+// Loads rows [first, first + 32) and columns [column, column + kCount) of a head; elements outside, and from row `end`
+// on, are zero.
 template <int kCount, class T, int kStride>
 __device__ void load_tile(float (&to)[kTileRows][kStride], const Head<T>& x, int64_t first, int64_t end,
                           int64_t column) {
@@ -87,8 +89,8 @@ __device__ void load_tile(float (&to)[kTileRows][kStride], const Head<T>& x, int
   }
 }
 
-// sums[r] += (row `own_first` + 8 warp + r of own) . (row `first` + lane of other). All threads must call; rows
-// from `own_end` and `end` on count as zero.
+// sums[r] += (row `own_first` + 8 warp + r of own) . (row `first` + lane of other). All threads must call it; rows from
+// `own_end` and `end` on count as zero.
 template <class T, class O>
 __device__ void add_products(float (&sums)[kOwnRows], const Head<T>& own, int64_t own_first, int64_t own_end,
                              const Head<O>& other, int64_t first, int64_t end, ProductTile& own_tile,
@@ -127,7 +129,7 @@ __device__ void add_weighted(float (&sums)[kOwnRows][kCount], const float (&weig
   }
 }
 
-// Calls body with how many columns a lane has of a result of this width, as an integral constant.
+// Calls body with the number of output columns per lane, as an integral constant.
 template <class Body> void with_columns(int64_t width, Body&& body) {
   if (width <= kWarp) return body(std::integral_constant<int, 1>());
   if (width <= 2 * kWarp) return body(std::integral_constant<int, 2>());

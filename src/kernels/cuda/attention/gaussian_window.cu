@@ -1,4 +1,4 @@
-// Luong's Gaussian window (2015, equation 10). A team a row of scores.
+// Luong's Gaussian window (2015, equation 10). Each team of threads processes one row of scores.
 #include "kernels/cuda/common/device_primitives.h"
 #include "kernels/cuda/functions.h"
 
@@ -18,7 +18,7 @@ struct GaussianShape {
         keys(shape.keys),
         sigma(deviation),
         width(half_width) {}
-  // Where the centre [T,B,H] of row (b,h,t) lies.
+  // Returns the index in center [T,B,H] of row (b,h,t).
   __device__ int64_t center_of(int64_t row) const {
     const int64_t t = row % queries, h = row / queries % heads, b = row / queries / heads;
     return (t * batch + b) * heads + h;

@@ -1,4 +1,4 @@
-// A Mask as a kernel gets it.
+// A Mask as a kernel parameter.
 #pragma once
 
 #include "kernels/cuda/common/device_primitives.h"
@@ -8,7 +8,7 @@ namespace fovea::cuda {
 struct MaskView {
   const int32_t* lengths;
   const float* bias;
-  int64_t bias_batch, bias_heads, bias_queries;  // how far apart they are: 0 where one serves all
+  int64_t bias_batch, bias_heads, bias_queries;  // strides, 0 for an axis that is broadcast
   int64_t keys, offset;
   bool causal;
 
@@ -28,14 +28,14 @@ struct MaskView {
     if (queries > 1) bias_queries = keys;
   }
 
-  // How many keys sentence b has at most, for a query at t.
+  // Returns the number of keys of sentence b that a query at t may attend to.
   __device__ int64_t end(int64_t b, int64_t t) const {
     int64_t last = keys;
     if (lengths != nullptr && lengths[b] < last) last = lengths[b];
     if (causal && t + offset + 1 < last) last = t + offset + 1;
     return last < 0 ? 0 : last;
   }
-  // A score under the mask, for a key below `end`: -inf where the bias hides it, whatever the score was.
+  // Returns the masked score of a key before `end`: -inf if the bias is -inf, whatever the score is.
   __device__ float operator()(float score, int64_t b, int64_t h, int64_t t, int64_t s) const {
     if (bias == nullptr) return score;
     const float added = bias[b * bias_batch + h * bias_heads + t * bias_queries + s];

@@ -1,4 +1,5 @@
-// Distributions over the last axis of scores: softmax and sparsemax (Martins & Astudillo 2016). A team a row.
+// Distributions over the last axis of scores: softmax and sparsemax (Martins & Astudillo 2016). Each team of threads
+// processes one row.
 #include "kernels/cuda/attention/mask.h"
 #include "kernels/cuda/functions.h"
 
@@ -6,7 +7,7 @@ namespace fovea::cuda {
 
 namespace {
 
-// One row of scores [B,H,T,S] under its mask.
+// One row of scores [B,H,T,S] with its mask.
 template <class T> struct ScoreRow {
   const T* x;
   MaskView mask;
@@ -50,7 +51,7 @@ __global__ void softmax_kernel(const T* x, T* y, int64_t rows, int64_t heads, in
   }
 }
 
-// dx = y (dy - sum y dy), and for the logarithm dx = dy - exp(y) sum dy, over the cells that are present.
+// dx = y (dy - sum y dy), and for the logarithm dx = dy - exp(y) sum dy, over the unmasked keys.
 template <int kTeam, class T>
 __global__ void softmax_grad_kernel(const T* y, const T* dy, T* dx, int64_t rows, int64_t keys, bool log) {
   const int64_t row = team_row();
@@ -71,9 +72,9 @@ __global__ void softmax_grad_kernel(const T* y, const T* dy, T* dx, int64_t rows
   }
 }
 
-// The threshold tau for which the sum of max(0, z - tau) is 1, by Michelot's iteration on z = score - largest:
-// from below, tau = (sum of the support - 1) / its size, where the support is what exceeds the last tau. The
-// support only shrinks, and when it no longer does, tau is right.
+// Computes the threshold tau for which the sum of max(0, z - tau) is 1, by Michelot's iteration on z = score - largest:
+// tau = (sum of the support - 1) / size of the support, where the support is the set of z above the previous tau. The
+// support only shrinks, and tau is exact when it no longer does.
 template <int kTeam, class T>
 __global__ void sparsemax_kernel(const T* x, T* y, int64_t rows, int64_t heads, int64_t queries, MaskView mask) {
   const int64_t n = team_row();
@@ -103,7 +104,7 @@ __global__ void sparsemax_kernel(const T* x, T* y, int64_t rows, int64_t heads, 
   }
 }
 
-// On the support dx = dy - its mean over the support.
+// On the support, dx = dy - the mean of dy over the support.
 template <int kTeam, class T>
 __global__ void sparsemax_grad_kernel(const T* y, const T* dy, T* dx, int64_t rows, int64_t keys) {
   const int64_t row = team_row();

@@ -1,6 +1,6 @@
-// Kernels whose blocks wait for one another. All blocks must be on the card at once, else those that wait would keep
-// out those that are waited for: launch_together has CUDA see to that, and it is an Error when they do not fit.
-// Blocks that follow one another along x may form clusters, which read one another's shared memory.
+// Cooperative kernels, whose blocks wait for one another. All blocks must be resident on the device at the same time,
+// otherwise waiting blocks would prevent others from starting: launch_cooperative makes CUDA guarantee it and throws
+// Error if they do not fit. Consecutive blocks along x may form clusters, which can read each other's shared memory.
 #pragma once
 
 #include "kernels/cuda/common/device_primitives.h"
@@ -10,16 +10,17 @@ namespace fovea::cuda {
 // ---- launching ---------------------------------------------------------------------------------
 
 struct Card {
-  int64_t processors, shared;  // how many, and bytes of memory the threads of one may share
+  int64_t processors;  // number of streaming multiprocessors
+  int64_t shared;      // bytes of shared memory that a block may use
 };
 inline Card card_of(const Stream& stream) {
 #if defined(__CUDACC__)
   int processors = 0, shared = 0;
-  const auto ask = [&](int& value, cudaDeviceAttr what) {
-    require(cudaDeviceGetAttribute(&value, what, stream.device.index), "asking the card");
+  const auto query = [&](int& value, cudaDeviceAttr attribute) {
+    require(cudaDeviceGetAttribute(&value, attribute, stream.device.index), "querying the GPU");
   };
-  ask(processors, cudaDevAttrMultiProcessorCount);
-  ask(shared, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  query(processors, cudaDevAttrMultiProcessorCount);
+  query(shared, cudaDevAttrMaxSharedMemoryPerBlockOptin);
   return {processors, shared};
 #else
   static_cast<void>(stream);
@@ -28,43 +29,44 @@ inline Card card_of(const Stream& stream) {
 }
 
 struct Clusters {
-  int size = 1;  // blocks in one
+  int size = 1;  // blocks per cluster
 
 #if defined(__CUDACC__)
-  // The attributes live as long as this does.
+  // The returned configuration refers to the attributes of this object.
   cudaLaunchConfig_t config(const Stream& stream, const Grid& grid) {
     attributes[0].id = cudaLaunchAttributeCooperative;
     attributes[0].val.cooperative = 1;
     attributes[1].id = cudaLaunchAttributeClusterDimension;
     attributes[1].val.clusterDim = {to_unsigned(size), 1, 1};
-    cudaLaunchConfig_t made = {};
-    made.gridDim = grid.blocks;
-    made.blockDim = grid.threads;
-    made.dynamicSmemBytes = static_cast<size_t>(grid.shared);
-    made.stream = queue_of(stream);
-    made.attrs = attributes;
-    made.numAttrs = size > 1 ? 2 : 1;
-    return made;
+    cudaLaunchConfig_t launch = {};
+    launch.gridDim = grid.blocks;
+    launch.blockDim = grid.threads;
+    launch.dynamicSmemBytes = static_cast<size_t>(grid.shared);
+    launch.stream = queue_of(stream);
+    launch.attrs = attributes;
+    launch.numAttrs = size > 1 ? 2 : 1;
+    return launch;
   }
   cudaLaunchAttribute attributes[2] = {};
 #endif
 };
 
-// How many of these blocks the card holds at once.
+// Returns how many of these blocks can be resident on the device at the same time. Also grants the kernel its dynamic
+// shared memory.
 template <class... Parameters>
-int64_t blocks_at_once(const Stream& stream, void (*kernel)(Parameters...), const Grid& grid, Clusters clusters) {
+int64_t max_resident_blocks(const Stream& stream, void (*kernel)(Parameters...), const Grid& grid, Clusters clusters) {
 #if defined(__CUDACC__)
   use(stream.device);
   require(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, grid.shared), "shared memory");
   int count = 0;
   if (clusters.size > 1) {
     const cudaLaunchConfig_t config = clusters.config(stream, grid);
-    require(cudaOccupancyMaxActiveClusters(&count, kernel, &config), "asking how many clusters fit");
+    require(cudaOccupancyMaxActiveClusters(&count, kernel, &config), "querying the occupancy");
     return int64_t{count} * clusters.size;
   }
   require(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, kernel, static_cast<int>(grid.threads.x),
                                                         static_cast<size_t>(grid.shared)),
-          "asking how many blocks fit");
+          "querying the occupancy");
   return count * card_of(stream).processors;
 #else
   static_cast<void>(kernel), static_cast<void>(grid), static_cast<void>(clusters);
@@ -72,31 +74,31 @@ int64_t blocks_at_once(const Stream& stream, void (*kernel)(Parameters...), cons
 #endif
 }
 
-// After blocks_at_once of the same, which grants the kernel its memory.
+// Requires a preceding call of max_resident_blocks for the same kernel and grid.
 template <class Parameter>
-void launch_together(Stream& stream, void (*kernel)(Parameter), const Grid& grid, Clusters clusters,
-                     std::remove_const_t<Parameter> x) {
+void launch_cooperative(Stream& stream, void (*kernel)(Parameter), const Grid& grid, Clusters clusters,
+                        std::remove_const_t<Parameter> x) {
 #if defined(__CUDACC__)
   use(stream.device);
   const cudaLaunchConfig_t config = clusters.config(stream, grid);
-  require(cudaLaunchKernelEx(&config, kernel, x), "a kernel of blocks that wait for one another");
+  require(cudaLaunchKernelEx(&config, kernel, x), "launching a cooperative kernel");
 #else
   static_cast<void>(stream);
-  emulated::run_together(grid.blocks, grid.threads, to_unsigned(clusters.size), [&] { kernel(x); });
+  emulated::run_cooperative(grid.blocks, grid.threads, to_unsigned(clusters.size), [&] { kernel(x); });
 #endif
 }
 
-// ---- meeting -----------------------------------------------------------------------------------
+// ---- synchronisation ---------------------------------------------------------------------------
 
-// Where some blocks meet again and again: a count in memory that was zero when the kernel began. What a block wrote
-// before it came can be read by those that waited for it.
-struct Meeting {
-  static constexpr int kApart = 32;  // counts, so that no two share a line of the cache
+// A reusable barrier among several blocks: a counter in global memory that is zero when the kernel starts. Writes of a
+// block before arrive() are visible to the blocks that have waited for it.
+struct BlockBarrier {
+  static constexpr int kStride = 32;  // distance between counters, so that no two share a cache line
 
   unsigned* count;
-  unsigned everyone;
+  unsigned blocks;  // number of blocks that arrive
 
-  __device__ void come() const {
+  __device__ void arrive() const {
     __syncthreads();
     if (threadIdx.x != 0) return;
 #if defined(__CUDACC__)
@@ -105,10 +107,10 @@ struct Meeting {
     ++*count;
 #endif
   }
-  // For all to have come this many times.
+  // Waits until all blocks have arrived this many times.
   __device__ void wait(unsigned times) const {
     if (threadIdx.x == 0) {
-      while (seen() < times * everyone) {
+      while (arrivals() < times * blocks) {
 #if !defined(__CUDACC__)
         emulated::pause();
 #endif
@@ -118,7 +120,7 @@ struct Meeting {
   }
 
  private:
-  __device__ unsigned seen() const {
+  __device__ unsigned arrivals() const {
 #if defined(__CUDACC__)
     unsigned value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(count) : "memory");
@@ -129,20 +131,20 @@ struct Meeting {
   }
 };
 
-// All threads of a cluster; what they wrote to shared memory can be read by all.
-__device__ inline void meet_cluster() {
+// Synchronises all threads of a cluster. Afterwards each can read what the others wrote to shared memory.
+__device__ inline void sync_cluster() {
 #if defined(__CUDACC__)
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 #else
-  emulated::meet_cluster();
+  emulated::sync_cluster();
 #endif
 }
-// Where the cluster's block of this rank has what this one has at `own`, in shared memory.
-template <class T> __device__ const T* of_peer(const T* own, int rank) {
+// Returns the address, in the shared memory of the block with this rank in the cluster, that corresponds to `own`.
+template <class T> __device__ const T* peer_address(const T* own, int rank) {
 #if defined(__CUDACC__)
-  uint64_t there;
-  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(own), "r"(rank));
-  return reinterpret_cast<const T*>(there);
+  uint64_t address;
+  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(address) : "l"(own), "r"(rank));
+  return reinterpret_cast<const T*>(address);
 #else
   const auto* bytes = reinterpret_cast<const std::byte*>(own);
   return reinterpret_cast<const T*>(emulated::shared_memory_of(to_unsigned(rank)) +

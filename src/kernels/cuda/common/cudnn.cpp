@@ -10,7 +10,7 @@ namespace fovea::cuda {
 
 namespace {
 
-constexpr size_t kOldest = 91501;
+constexpr size_t kMinVersion = 91501;
 
 struct Functions {
   decltype(&cudnnGetVersion) version = nullptr;
@@ -34,7 +34,7 @@ struct Functions {
     usable = find(version, "cudnnGetVersion") && find(create, "cudnnCreate") && find(set_stream, "cudnnSetStream") &&
              find(make, "cudnnBackendCreateDescriptor") && find(destroy, "cudnnBackendDestroyDescriptor") &&
              find(set, "cudnnBackendSetAttribute") && find(get, "cudnnBackendGetAttribute") &&
-             find(finalize, "cudnnBackendFinalize") && find(execute, "cudnnBackendExecute") && version() >= kOldest;
+             find(finalize, "cudnnBackendFinalize") && find(execute, "cudnnBackendExecute") && version() >= kMinVersion;
   }
 };
 
@@ -44,7 +44,7 @@ const Functions& functions() {
 }
 
 void require_dnn(cudnnStatus_t status) {
-  if (status != CUDNN_STATUS_SUCCESS) throw Refused();
+  if (status != CUDNN_STATUS_SUCCESS) throw CudnnUnsupported();
 }
 
 }  // namespace
@@ -70,88 +70,89 @@ int64_t Descriptor::get(cudnnBackendAttributeName_t name, cudnnBackendAttributeT
 }
 void Descriptor::finalize() { require_dnn(functions().finalize(handle_)); }
 
-Descriptor& CudnnGraph::make(cudnnBackendDescriptorType_t type) {
-  return *parts_.emplace_back(std::make_unique<Descriptor>(type));
+Descriptor& CudnnGraph::add_descriptor(cudnnBackendDescriptorType_t type) {
+  return *descriptors_.emplace_back(std::make_unique<Descriptor>(type));
 }
 
 const Descriptor& CudnnGraph::tensor(int64_t id, cudnnDataType_t type, const Sizes& sizes, const Sizes& strides,
-                                     Place place) {
-  Descriptor& made = make(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id);
-  made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type);
-  made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, int64_t{16});
-  made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, sizes);
-  made.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides);
-  made.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, place == Place::kNowhere);
-  made.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, place == Place::kNumber);
-  made.finalize();
-  return made;
+                                     Storage storage) {
+  Descriptor& descriptor = add_descriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  descriptor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id);
+  descriptor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type);
+  descriptor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, int64_t{16});
+  descriptor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, sizes);
+  descriptor.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides);
+  descriptor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, storage == Storage::kVirtual);
+  descriptor.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, storage == Storage::kScalar);
+  descriptor.finalize();
+  return descriptor;
 }
 
 Descriptor& CudnnGraph::operation(cudnnBackendDescriptorType_t type) {
-  Descriptor& made = make(type);
-  operations_.push_back(made.handle());
-  return made;
+  Descriptor& op = add_descriptor(type);
+  operations_.push_back(op.handle());
+  return op;
 }
 
 void CudnnGraph::multiply(const Descriptor& a, const Descriptor& b, const Descriptor& c) {
-  Descriptor& how = make(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
-  how.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
-  how.finalize();
-  Descriptor& made = operation(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
-  made.set(CUDNN_ATTR_OPERATION_MATMUL_DESC, how);
-  made.set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, a);
-  made.set(CUDNN_ATTR_OPERATION_MATMUL_BDESC, b);
-  made.set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, c);
-  made.finalize();
+  Descriptor& settings = add_descriptor(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
+  settings.set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+  settings.finalize();
+  Descriptor& op = operation(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+  op.set(CUDNN_ATTR_OPERATION_MATMUL_DESC, settings);
+  op.set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, a);
+  op.set(CUDNN_ATTR_OPERATION_MATMUL_BDESC, b);
+  op.set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, c);
+  op.finalize();
 }
 
 void CudnnGraph::pointwise(cudnnPointwiseMode_t mode, const Descriptor& x, const Descriptor* b, const Descriptor& y) {
-  Descriptor& how = make(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-  how.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode);
-  how.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
-  how.finalize();
-  Descriptor& made = operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-  made.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
-  made.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
-  if (b != nullptr) made.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
-  made.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
-  made.finalize();
+  Descriptor& settings = add_descriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  settings.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode);
+  settings.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+  settings.finalize();
+  Descriptor& op = operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  op.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, settings);
+  op.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
+  if (b != nullptr) op.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
+  op.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+  op.finalize();
 }
 
 void CudnnGraph::sum(const Descriptor& x, const Descriptor& y) {
-  Descriptor& how = make(CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
-  how.set(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, CUDNN_REDUCE_TENSOR_ADD);
-  how.set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
-  how.finalize();
-  Descriptor& made = operation(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
-  made.set(CUDNN_ATTR_OPERATION_REDUCTION_DESC, how);
-  made.set(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x);
-  made.set(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y);
-  made.finalize();
+  Descriptor& settings = add_descriptor(CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
+  settings.set(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, CUDNN_REDUCE_TENSOR_ADD);
+  settings.set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+  settings.finalize();
+  Descriptor& op = operation(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+  op.set(CUDNN_ATTR_OPERATION_REDUCTION_DESC, settings);
+  op.set(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x);
+  op.set(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y);
+  op.finalize();
 }
 
 void CudnnGraph::reshape(const Descriptor& x, const Descriptor& y) {
-  Descriptor& made = operation(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
-  made.set(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x);
-  made.set(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y);
-  made.finalize();
+  Descriptor& op = operation(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+  op.set(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x);
+  op.set(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y);
+  op.finalize();
 }
 
 void CudnnGraph::plan(cudnnHandle_t handle) {
-  Descriptor& graph = make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  Descriptor& graph = add_descriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, operations_);
   graph.finalize();
-  Descriptor& heuristic = make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  Descriptor& heuristic = add_descriptor(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
   heuristic.finalize();
-  // What it thinks best comes first.
-  const Descriptor& choice = make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  // The heuristic returns its configurations best first.
+  const Descriptor& choice = add_descriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
   cudnnBackendDescriptor_t chosen = choice.handle();
-  if (heuristic.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, chosen) == 0) throw Refused();
-  Descriptor& plan = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  if (heuristic.get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, chosen) == 0)
+    throw CudnnUnsupported();
+  Descriptor& plan = add_descriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, choice);
   plan.finalize();
@@ -159,7 +160,7 @@ void CudnnGraph::plan(cudnnHandle_t handle) {
 }
 
 void CudnnGraph::execute(cudnnHandle_t handle, Stream& stream, const Bindings& bindings) const {
-  Scratch scratch(stream);
+  Workspace workspace(stream);
   std::vector<int64_t> ids;
   std::vector<void*> addresses;
   for (const auto& [id, address] : bindings) {
@@ -170,10 +171,10 @@ void CudnnGraph::execute(cudnnHandle_t handle, Stream& stream, const Bindings& b
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, ids);
   pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, addresses);
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR,
-           static_cast<void*>(scratch.take<std::byte>(workspace_)));
+           static_cast<void*>(workspace.allocate<std::byte>(workspace_)));
   pack.finalize();
   require_dnn(functions().set_stream(handle, static_cast<cudaStream_t>(stream.handle)));
-  require_dnn(functions().execute(handle, parts_.back()->handle(), pack.handle()));
+  require_dnn(functions().execute(handle, descriptors_.back()->handle(), pack.handle()));
 }
 
 }  // namespace fovea::cuda

@@ -1,6 +1,6 @@
-// cuDNN's backend interface, as far as we use it: a graph of operations on described tensors, for which cuDNN finds a
-// kernel once, and which is then executed with the tensors' addresses. The library is looked for when it is first
-// wanted. Whatever it does not do it refuses, which is no error: there are other ways.
+// A wrapper of cuDNN's backend API: a graph of operations on tensor descriptors, for which cuDNN finds a kernel once,
+// and which is then executed with the addresses of the tensors. The library is loaded on first use. An operation that
+// cuDNN does not support throws CudnnUnsupported, and the caller falls back to another implementation.
 #pragma once
 
 #if __has_include(<cudnn_graph.h>)
@@ -20,9 +20,9 @@
 
 namespace fovea::cuda {
 
-struct Refused {};  // thrown
+struct CudnnUnsupported {};
 
-// cuDNN's handle on the current device; null where there is no cuDNN, or one too old.
+// Creates a cuDNN handle on the current device. Returns null if cuDNN is missing or too old.
 cudnnHandle_t cudnn_handle();
 
 class Descriptor {
@@ -42,7 +42,7 @@ class Descriptor {
   void set(cudnnBackendAttributeName_t name, const Descriptor& value) {
     set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, value.handle_);
   }
-  // How many there are of it: one, or none.
+  // Returns the number of values of the attribute: one or none.
   template <class V> int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, V& value) const {
     return get(name, type, 1, &value);
   }
@@ -56,34 +56,31 @@ class Descriptor {
   cudnnBackendDescriptor_t handle_ = nullptr;
 };
 
-// Everything that was described is kept.
+// A graph of cuDNN operations. It owns all descriptors.
 class CudnnGraph {
  public:
-  enum class Place : uint8_t {
-    kMemory,
-    kNowhere,
-    kNumber
-  };  // kNowhere: between kernels' own steps; kNumber: on the host
+  // kVirtual tensors exist only inside the fused kernel; kScalar values are passed from the host.
+  enum class Storage : uint8_t { kMemory, kVirtual, kScalar };
   using Sizes = std::vector<int64_t>;
 
   const Descriptor& tensor(int64_t id, cudnnDataType_t type, const Sizes& sizes, const Sizes& strides,
-                           Place place = Place::kMemory);
-  Descriptor& operation(cudnnBackendDescriptorType_t type);  // to be finalized by who asked
+                           Storage storage = Storage::kMemory);
+  Descriptor& operation(cudnnBackendDescriptorType_t type);  // the caller finalises it
   void multiply(const Descriptor& a, const Descriptor& b, const Descriptor& c);
   void pointwise(cudnnPointwiseMode_t mode, const Descriptor& x, const Descriptor* b, const Descriptor& y);
   void sum(const Descriptor& x, const Descriptor& y);
   void reshape(const Descriptor& x, const Descriptor& y);
 
-  // Finds a kernel, which may take a second.
+  // Selects and compiles a kernel, which may take a second.
   void plan(cudnnHandle_t handle);
   int64_t workspace() const { return workspace_; }
-  using Bindings = std::vector<std::pair<int64_t, void*>>;  // of tensors in memory, and of numbers
+  using Bindings = std::vector<std::pair<int64_t, void*>>;  // addresses of the tensors in memory and of the scalars
   void execute(cudnnHandle_t handle, Stream& stream, const Bindings& bindings) const;
 
  private:
-  Descriptor& make(cudnnBackendDescriptorType_t type);
+  Descriptor& add_descriptor(cudnnBackendDescriptorType_t type);
 
-  std::vector<std::unique_ptr<Descriptor>> parts_;  // once planned, the last is the plan
+  std::vector<std::unique_ptr<Descriptor>> descriptors_;  // after plan() the last is the execution plan
   std::vector<cudnnBackendDescriptor_t> operations_;
   int64_t workspace_ = 0;
 };

@@ -1,4 +1,4 @@
-// The tanh of the special-function units: within 2^-11, finer than bf16's own rounding.
+// The tanh instruction of the special-function units. Its error is below 2^-11, less than the rounding of bf16.
 #pragma once
 
 #include "kernels/cuda/common/device_primitives.h"

@@ -1,15 +1,15 @@
-// Products by the tensor cores, as a warp has them: c [16,8] += a [16,16] b [16,8], bf16 by bf16 into f32, and what
-// brings their pieces from memory. A lane has, of a: four pairs of neighbours in a row; of b: two pairs in a column;
-// of c: the pairs at row lane / 4, and 8 further down, column 2 (lane % 4). Where the kernels are compiled for the
-// host the lanes hand one another their pieces and compute the same.
+// The tensor-core instruction mma.m16n8k16, c [16,8] += a [16,16] b [16,8] with bf16 factors and f32 sums, and the
+// loads and copies of its fragments. A lane holds four pairs of row neighbours of a, two pairs of column neighbours of
+// b, and the pairs of c at rows lane / 4 and lane / 4 + 8, column 2 (lane % 4). In the emulated build the lanes
+// exchange their fragments and compute the same sums.
 #pragma once
 
 #include "kernels/cuda/common/device_primitives.h"
 
 namespace fovea::cuda {
 
-constexpr int kPiece = 16;                       // rows, and columns, of a
-constexpr int kVector = 16 / int{sizeof(bf16)};  // elements that are moved at a time
+constexpr int kPiece = 16;                       // rows and columns of a
+constexpr int kVector = 16 / int{sizeof(bf16)};  // elements of a 16-byte access
 
 // ---- numbers -----------------------------------------------------------------------------------
 
@@ -25,8 +25,8 @@ __device__ inline uint32_t pack(float low, float high) {
 __device__ inline float low_of(uint32_t pair) { return std::bit_cast<float>(pair << 16); }
 __device__ inline float high_of(uint32_t pair) { return std::bit_cast<float>(pair & 0xFFFF0000u); }
 
-// 2^x to about 22 bits; 0 for -inf.
-__device__ inline float power_of_two(float x) {
+// Returns 2^x with a precision of about 22 bits; 0 for -inf.
+__device__ inline float fast_exp2(float x) {
 #if defined(__CUDACC__)
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -36,7 +36,7 @@ __device__ inline float power_of_two(float x) {
 #endif
 }
 
-// ---- pieces ------------------------------------------------------------------------------------
+// ---- fragments ---------------------------------------------------------------------------------
 
 #if !defined(__CUDACC__)
 namespace emulated {
@@ -44,8 +44,8 @@ inline uint32_t pair_at(const bf16* low, const bf16* high) { return uint32_t{hig
 }  // namespace emulated
 #endif
 
-// Four blocks of 8 by 8; lane l names row l % 8 of block l / 8, and gets of each block the pair at row lane / 4,
-// column 2 (lane % 4), of the block itself or of its transpose.
+// Loads four 8x8 blocks (ldmatrix.x4). Lane l passes the address of row l % 8 of block l / 8 and receives from each
+// block the pair at row lane / 4, column 2 (lane % 4), of the block or of its transpose.
 template <bool kTransposed> __device__ void load_blocks(uint32_t (&blocks)[4], const bf16* row) {
 #if defined(__CUDACC__)
   const auto at = static_cast<uint32_t>(__cvta_generic_to_shared(row));
@@ -61,27 +61,27 @@ template <bool kTransposed> __device__ void load_blocks(uint32_t (&blocks)[4], c
                  : "memory");
   }
 #else
-  const uint64_t* rows = emulated::meet_warp(reinterpret_cast<uint64_t>(row));
+  const uint64_t* rows = emulated::exchange_in_warp(reinterpret_cast<uint64_t>(row));
   const int along = emulated::lane() / 4, pair = emulated::lane() % 4 * 2;
   for (int i = 0; i < 4; ++i) {
     const auto of = [&](int r) { return reinterpret_cast<const bf16*>(rows[8 * i + r]); };
     blocks[i] = kTransposed ? emulated::pair_at(of(pair) + along, of(pair + 1) + along)
                             : emulated::pair_at(of(along) + pair, of(along) + pair + 1);
   }
-  emulated::meet_warp(0);  // nobody writes before all have read
+  emulated::exchange_in_warp(0);  // all lanes have read before any of them writes
 #endif
 }
 
 __device__ inline int lane_of_thread() { return static_cast<int>(threadIdx.x) % kWarp; }
 
-// The pieces of a and b out of a matrix whose rows are `stride` apart, from its element `from` on.
-//  left: a [16,16] as it is stored;  left_turned: its transpose is stored;
-//  right: b [16,16], two pieces, as it is stored;  right_turned: its transpose is stored.
+// Load the fragments of a or b from a matrix whose rows are `stride` apart, starting at element `from`.
+//  left: a [16,16] as stored;  left_transposed: the stored matrix is its transpose;
+//  right: b [16,16], two fragments, as stored;  right_transposed: the stored matrix is its transpose.
 __device__ inline void load_left(uint32_t (&a)[4], const bf16* from, int stride) {
   const int lane = lane_of_thread();
   load_blocks<false>(a, from + lane % 16 * stride + lane / 16 * 8);
 }
-__device__ inline void load_left_turned(uint32_t (&a)[4], const bf16* from, int stride) {
+__device__ inline void load_left_transposed(uint32_t (&a)[4], const bf16* from, int stride) {
   const int lane = lane_of_thread();
   load_blocks<true>(a, from + (lane % 8 + lane / 16 * 8) * stride + lane / 8 % 2 * 8);
 }
@@ -89,7 +89,7 @@ __device__ inline void load_right(uint32_t (&b)[4], const bf16* from, int stride
   const int lane = lane_of_thread();
   load_blocks<true>(b, from + lane % 16 * stride + lane / 16 * 8);
 }
-__device__ inline void load_right_turned(uint32_t (&b)[4], const bf16* from, int stride) {
+__device__ inline void load_right_transposed(uint32_t (&b)[4], const bf16* from, int stride) {
   const int lane = lane_of_thread();
   load_blocks<false>(b, from + (lane % 8 + lane / 16 * 8) * stride + lane / 8 % 2 * 8);
 }
@@ -102,7 +102,7 @@ __device__ inline void multiply_add(float (&c)[4], const uint32_t (&a)[4], uint3
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 #else
   const auto both = [](uint32_t x, uint32_t y) { return uint64_t{y} << 32 | x; };
-  const emulated::Words* all = emulated::meet_warp({{both(a[0], a[1]), both(a[2], a[3]), both(b0, b1)}});
+  const emulated::Words* all = emulated::exchange_in_warp({{both(a[0], a[1]), both(a[2], a[3]), both(b0, b1)}});
   const auto half = [](uint64_t words, int which, int odd) {
     const auto pair = static_cast<uint32_t>(words >> 32 * which);
     return odd != 0 ? high_of(pair) : low_of(pair);
@@ -120,8 +120,8 @@ __device__ inline void multiply_add(float (&c)[4], const uint32_t (&a)[4], uint3
 
 // ---- copies ------------------------------------------------------------------------------------
 
-// 16 bytes into shared memory, or zeros, that will have come when copies_arrived says so.
-__device__ inline void copy_later(bf16* to, const bf16* from, bool inside) {
+// Starts a copy of 16 bytes (zeros if not `inside`) to shared memory, which wait_for_copies completes.
+__device__ inline void copy_async(bf16* to, const bf16* from, bool inside) {
 #if defined(__CUDACC__)
   const auto at = static_cast<uint32_t>(__cvta_generic_to_shared(to));
   const int bytes = inside ? 16 : 0;
@@ -130,19 +130,19 @@ __device__ inline void copy_later(bf16* to, const bf16* from, bool inside) {
   for (int i = 0; i < kVector; ++i) to[i] = inside ? from[i] : bf16();
 #endif
 }
-__device__ inline void end_of_copies() {
+__device__ inline void commit_copies() {
 #if defined(__CUDACC__)
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-// Waits for the copies of this thread, but for those of the last kLeft groups.
-template <int kLeft> __device__ void copies_arrived() {
+// Waits for the copies of this thread, except those of the last kPending groups.
+template <int kPending> __device__ void wait_for_copies() {
 #if defined(__CUDACC__)
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 #endif
 }
-// Brings what will be read soon nearer.
-__device__ inline void fetch_ahead(const void* from) {
+// Prefetches an address into the L2 cache.
+__device__ inline void prefetch(const void* from) {
 #if defined(__CUDACC__)
   asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 #else

@@ -11,54 +11,54 @@ namespace fovea::cuda {
 
 namespace {
 
-constexpr size_t kFirst = size_t{64} << 20, kAlign = 256;
+constexpr size_t kFirstBlock = size_t{64} << 20, kAlign = 256;
 
-struct Memory {
+struct Pool {
   struct Block {
     std::byte* data;
     size_t bytes;
   };
   Device device;
   std::vector<Block> blocks;
-  size_t block = 0, offset = 0;  // what comes next
+  size_t block = 0, offset = 0;  // position of the next allocation
 
-  ~Memory() {
+  ~Pool() {
     for (const Block& each : blocks) release(device, each.data);
   }
 };
 
-Memory& memory_of(Device device) {
-  thread_local std::map<std::pair<int, bool>, Memory> all;
-  Memory& memory = all[{device.index, on_branch()}];
-  memory.device = device;
-  return memory;
+Pool& pool_of(Device device) {
+  thread_local std::map<std::pair<int, bool>, Pool> all;
+  Pool& pool = all[{device.index, on_side_stream()}];
+  pool.device = device;
+  return pool;
 }
 
 }  // namespace
 
-Scratch::Scratch(const Stream& stream)
-    : device_(stream.device), block_(memory_of(device_).block), offset_(memory_of(device_).offset) {}
+Workspace::Workspace(const Stream& stream)
+    : device_(stream.device), block_(pool_of(device_).block), offset_(pool_of(device_).offset) {}
 
-Scratch::~Scratch() {
-  Memory& memory = memory_of(device_);
-  memory.block = block_;
-  memory.offset = offset_;
+Workspace::~Workspace() {
+  Pool& pool = pool_of(device_);
+  pool.block = block_;
+  pool.offset = offset_;
 }
 
-std::byte* Scratch::bytes(size_t count) {
-  Memory& memory = memory_of(device_);
-  const size_t rounded = (count + kAlign - 1) / kAlign * kAlign;
-  while (memory.block < memory.blocks.size() && memory.offset + rounded > memory.blocks[memory.block].bytes) {
-    ++memory.block;
-    memory.offset = 0;
+std::byte* Workspace::allocate_bytes(size_t bytes) {
+  Pool& pool = pool_of(device_);
+  const size_t rounded = (bytes + kAlign - 1) / kAlign * kAlign;
+  while (pool.block < pool.blocks.size() && pool.offset + rounded > pool.blocks[pool.block].bytes) {
+    ++pool.block;
+    pool.offset = 0;
   }
-  if (memory.block == memory.blocks.size()) {
-    const size_t size = std::max(memory.blocks.empty() ? kFirst : 2 * memory.blocks.back().bytes, rounded);
-    memory.blocks.push_back({allocate(device_, size), size});
-    memory.offset = 0;
+  if (pool.block == pool.blocks.size()) {
+    const size_t size = std::max(pool.blocks.empty() ? kFirstBlock : 2 * pool.blocks.back().bytes, rounded);
+    pool.blocks.push_back({cuda::allocate(device_, size), size});
+    pool.offset = 0;
   }
-  std::byte* data = memory.blocks[memory.block].data + memory.offset;
-  memory.offset += rounded;
+  std::byte* data = pool.blocks[pool.block].data + pool.offset;
+  pool.offset += rounded;
   return data;
 }
 

@@ -1,7 +1,7 @@
-// Working memory of kernels. It is taken by moving a pointer and given back when the scope ends; what was launched
-// before then runs before whatever is launched on the same memory afterwards. Each thread has its own and keeps it,
-// and another one on a branch of a graph: after a first pass nothing is allocated, and the addresses a captured graph
-// holds stay valid.
+// Temporary device memory of kernels. Allocation advances a pointer, and the end of the scope frees the memory. Kernels
+// that later reuse the memory are queued after the kernels of the scope, so no synchronisation is needed. Each thread
+// has its own workspace and another one for the side stream, both kept until the thread ends: after the first pass
+// nothing is allocated, and the addresses in a captured graph stay valid.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,22 @@
 
 namespace fovea::cuda {
 
-class Scratch {
+class Workspace {
  public:
-  explicit Scratch(const Stream& stream);
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  explicit Workspace(const Stream& stream);
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
 
-  template <class T> T* take(int64_t count) {
-    return reinterpret_cast<T*>(bytes(static_cast<size_t>(count) * sizeof(T)));
+  template <class T> T* allocate(int64_t count) {
+    return reinterpret_cast<T*>(allocate_bytes(static_cast<size_t>(count) * sizeof(T)));
   }
 
  private:
-  std::byte* bytes(size_t count);
+  std::byte* allocate_bytes(size_t bytes);
 
   Device device_;
-  size_t block_, offset_;  // where it was when the scope began
+  size_t block_, offset_;  // the position at the start of the scope
 };
 
 }  // namespace fovea::cuda

@@ -1,6 +1,6 @@
-// Stands in for NVIDIA's header where the kernels of the card are compiled for the host, so that a machine without
-// one can check what they compute: the threads of a block become fibres that take turns where they meet. Slow, and
-// of no use but for tests. What CUDA does beyond C++ is kept to what stands here (and `launch` in device.h).
+// Replaces NVIDIA's header in the emulated build, which compiles the CUDA kernels for the host, so that a machine
+// without a GPU can test them. The threads of a block become fibres that switch at barriers. It is slow and serves
+// tests only. Kernels use no CUDA features other than those declared here and `launch` in device_primitives.h.
 #pragma once
 
 #include <bit>
@@ -24,31 +24,32 @@ using cudaStream_t = void*;
 
 namespace fovea::cuda::emulated {
 
-// Where the running thread is.
+// The index of the running thread.
 extern dim3 thread_index, block_index, block_size, grid_size;
 
 void run(const dim3& blocks, const dim3& threads, const std::function<void()>& kernel);
-// The same with all blocks alive at once, so that they may wait for one another; `cluster` of them along x a cluster.
-void run_together(const dim3& blocks, const dim3& threads, unsigned cluster, const std::function<void()>& kernel);
-void meet_block();
-void meet_cluster();
-void pause();  // lets the others go on, while something they will do is waited for
-// Leaves 8 bytes, waits for the warp, and returns those of all its lanes.
-const uint64_t* meet_warp(uint64_t own);
-// The same with 24 bytes.
+// Runs all blocks concurrently, so that they can wait for one another; `cluster` consecutive blocks along x form a
+// cluster.
+void run_cooperative(const dim3& blocks, const dim3& threads, unsigned cluster, const std::function<void()>& kernel);
+void sync_block();
+void sync_cluster();
+void pause();  // yields to the other threads while polling
+// Passes 8 bytes to the warp, waits for all its lanes and returns the bytes of all lanes.
+const uint64_t* exchange_in_warp(uint64_t own);
+// Does the same with 24 bytes.
 struct Words {
   uint64_t word[3];
 };
-const Words* meet_warp(const Words& own);
+const Words* exchange_in_warp(const Words& own);
 int lane();
-std::byte* shared_memory_of(unsigned rank);  // of a block of the cluster
-std::byte* shared_memory();  // what a block shares beyond the variables of its kernel, full of NaN when it begins
+std::byte* shared_memory_of(unsigned rank);  // of another block of the cluster
+std::byte* shared_memory();                  // dynamic shared memory of the block, filled with NaN at the start
 
 template <class V> V exchanged(V x, int other) {
   static_assert(sizeof(V) <= sizeof(uint64_t));
   uint64_t own = 0;
   std::memcpy(&own, &x, sizeof x);
-  const uint64_t theirs = meet_warp(own)[other];
+  const uint64_t theirs = exchange_in_warp(own)[other];
   std::memcpy(&x, &theirs, sizeof x);
   return x;
 }
@@ -60,8 +61,8 @@ template <class V> V exchanged(V x, int other) {
 #define blockDim fovea::cuda::emulated::block_size
 #define gridDim fovea::cuda::emulated::grid_size
 
-inline void __syncthreads() { fovea::cuda::emulated::meet_block(); }
-inline void __syncwarp() { fovea::cuda::emulated::meet_warp(0); }
+inline void __syncthreads() { fovea::cuda::emulated::sync_block(); }
+inline void __syncwarp() { fovea::cuda::emulated::exchange_in_warp(0); }
 template <class V> V __shfl_xor_sync(unsigned, V x, int mask) {
   return fovea::cuda::emulated::exchanged(x, fovea::cuda::emulated::lane() ^ mask);
 }
@@ -70,7 +71,7 @@ template <class V> V __shfl_up_sync(unsigned, V x, int distance) {
   return fovea::cuda::emulated::exchanged(x, lane < distance ? lane : lane - distance);
 }
 inline unsigned __ballot_sync(unsigned, bool vote) {
-  const uint64_t* votes = fovea::cuda::emulated::meet_warp(vote ? 1 : 0);
+  const uint64_t* votes = fovea::cuda::emulated::exchange_in_warp(vote ? 1 : 0);
   unsigned word = 0;
   for (unsigned i = 0; i < 32; ++i) word |= static_cast<unsigned>(votes[i]) << i;
   return word;

@@ -1,4 +1,4 @@
-// The threads of a block as fibres of one host thread.
+// The threads of a block, run as fibres of one host thread.
 #include <setjmp.h>
 #include <ucontext.h>
 
@@ -24,16 +24,16 @@ constexpr size_t kStack = 128 << 10;
 
 struct Fibre {
   enum class Waits : uint8_t { kNo, kForWarp, kForBlock, kForCluster, kDone };
-  ucontext_t context = {};  // where it begins
-  jmp_buf place = {};       // where it goes on
+  ucontext_t context = {};  // initial context
+  jmp_buf place = {};       // saved position while suspended
   bool begun = false;
   std::unique_ptr<std::byte[]> stack{new std::byte[kStack]};
   dim3 index, block;
   Waits waits = Waits::kNo;
-  int meetings = 0;  // of the warp
+  int barriers = 0;  // number of warp barriers passed
 };
 
-struct Warp {  // what its lanes left behind, at this meeting and at the next
+struct Warp {  // the values of its lanes at this barrier and at the next
   uint64_t left[2][32];
   Words words[2][32];
 };
@@ -42,17 +42,17 @@ struct alignas(128) Shared {
   std::byte bytes[227 << 10];
 };
 
-// All of the blocks that are alive, one after another.
+// All resident blocks, one after the other.
 std::vector<std::unique_ptr<Fibre>> fibres;
 std::vector<Warp> warps;
 std::vector<Shared> shared;
 ucontext_t scheduler;
 jmp_buf scheduler_place;
-size_t current = 0, block_count = 0, cluster_size = 1;  // the running thread; threads of a block; blocks of a cluster
+size_t current = 0, block_count = 0, cluster_size = 1;  // running thread; threads per block; blocks per cluster
 bool paused = false;
 const std::function<void()>* body = nullptr;
 
-// Fibres change places by jumps, which unlike swapcontext do not ask the system anything.
+// Fibres switch with longjmp, which unlike swapcontext makes no system calls.
 void wait(Fibre::Waits what) {
   fibres[current]->waits = what;
   if (_setjmp(fibres[current]->place) == 0) _longjmp(scheduler_place, 1);
@@ -70,7 +70,7 @@ void go_on(Fibre& fibre) {
   swapcontext(&scheduler, &fibre.context);
 }
 
-// Lets those go on who wait for a meeting that all who are left have come to.
+// Resumes the threads that wait for a barrier at which all remaining threads have arrived.
 void release(size_t first, size_t last, Fibre::Waits what) {
   for (size_t i = first; i < last; ++i) {
     if (fibres[i]->waits != what && fibres[i]->waits != Fibre::Waits::kDone) return;
@@ -82,7 +82,7 @@ void release(size_t first, size_t last, Fibre::Waits what) {
 
 size_t warps_of_block() { return (block_count + 31) / 32; }
 
-// Threads that begin the blocks, in the order of the fibres.
+// Sets up a fibre for each thread of these blocks.
 void prepare(const std::vector<dim3>& blocks) {
   const size_t count = blocks.size() * block_count;
   while (fibres.size() < count) fibres.push_back(std::make_unique<Fibre>());
@@ -95,7 +95,7 @@ void prepare(const std::vector<dim3>& blocks) {
     fibre.index = {n % block_size.x, n / block_size.x % block_size.y, n / block_size.x / block_size.y};
     fibre.block = blocks[i / block_count];
     fibre.waits = Fibre::Waits::kNo;
-    fibre.meetings = 0;
+    fibre.barriers = 0;
     fibre.begun = false;
     getcontext(&fibre.context);
     fibre.context.uc_stack.ss_sp = fibre.stack.get();
@@ -107,9 +107,9 @@ void prepare(const std::vector<dim3>& blocks) {
 void run_blocks(const std::vector<dim3>& blocks) {
   prepare(blocks);
   const size_t count = blocks.size() * block_count;
-  // Threads take turns in an order of no meaning: where a result depends on it, a meeting is missing.
+  // Threads run in a shuffled order: a result that depends on it reveals a missing barrier.
   static const bool backwards = std::getenv("FOVEA_EMULATE_BACKWARDS") != nullptr;
-  constexpr int kPatience = 1000;  // turns in which all do nothing but pause
+  constexpr int kMaxIdleRounds = 1000;  // rounds in which all threads only poll before a deadlock is reported
   int idle = 0;
   for (bool left = true; left;) {
     left = false;
@@ -135,7 +135,7 @@ void run_blocks(const std::vector<dim3>& blocks) {
       release(b, b + cluster_size * block_count, Fibre::Waits::kForCluster);
     }
     idle = ran ? 0 : idle + 1;
-    fovea::check(idle < kPatience || !left, "cuda: expected all threads to meet, got some that wait for ever");
+    fovea::check(idle < kMaxIdleRounds || !left, "cuda: expected all threads to meet, got some that wait for ever");
   }
 }
 
@@ -159,8 +159,8 @@ std::unique_lock<std::mutex> begin_grid(const dim3& blocks, const dim3& threads,
 
 }  // namespace
 
-void meet_block() { wait(Fibre::Waits::kForBlock); }
-void meet_cluster() { wait(Fibre::Waits::kForCluster); }
+void sync_block() { wait(Fibre::Waits::kForBlock); }
+void sync_cluster() { wait(Fibre::Waits::kForCluster); }
 
 void pause() {
   paused = true;
@@ -175,15 +175,15 @@ Warp& own_warp() { return warps[current / block_count * warps_of_block() + curre
 
 }  // namespace
 
-const uint64_t* meet_warp(uint64_t own) {
-  uint64_t* left = own_warp().left[fibres[current]->meetings++ % 2];
+const uint64_t* exchange_in_warp(uint64_t own) {
+  uint64_t* left = own_warp().left[fibres[current]->barriers++ % 2];
   left[lane()] = own;
   wait(Fibre::Waits::kForWarp);
   return left;
 }
 
-const Words* meet_warp(const Words& own) {
-  Words* left = own_warp().words[fibres[current]->meetings++ % 2];
+const Words* exchange_in_warp(const Words& own) {
+  Words* left = own_warp().words[fibres[current]->barriers++ % 2];
   left[lane()] = own;
   wait(Fibre::Waits::kForWarp);
   return left;
@@ -199,7 +199,7 @@ void run(const dim3& blocks, const dim3& threads, const std::function<void()>& k
   for (const dim3& block : all_blocks(blocks)) run_blocks({block});
 }
 
-void run_together(const dim3& blocks, const dim3& threads, unsigned cluster, const std::function<void()>& kernel) {
+void run_cooperative(const dim3& blocks, const dim3& threads, unsigned cluster, const std::function<void()>& kernel) {
   const auto lock = begin_grid(blocks, threads, kernel);
   cluster_size = cluster;
   run_blocks(all_blocks(blocks));
@@ -208,8 +208,8 @@ void run_together(const dim3& blocks, const dim3& threads, unsigned cluster, con
 
 }  // namespace emulated
 
-bool multiply_by_library(Stream&, const ProductArgs&) { return false; }
-bool attend_by_library(Stream&, const DotAttentionArgs&) { return false; }
-bool attend_grad_by_library(Stream&, const DotAttentionGradArgs&) { return false; }
+bool cublaslt_gemm(Stream&, const GemmArgs&) { return false; }
+bool attend_with_cudnn(Stream&, const DotAttentionArgs&) { return false; }
+bool attend_with_cudnn_grad(Stream&, const DotAttentionGradArgs&) { return false; }
 
 }  // namespace fovea::cuda

@@ -1,7 +1,6 @@
-// Products through cuBLASLt. It counts columns first, so a row-major c = a b is asked for as c^T = b^T a^T: our
-// right factor is its left one, and a factor that is stored transposed is the one it has to transpose.
-// What it chooses for a shape is asked once and kept. Its sums have the same order in every run: nothing that adds
-// in place is allowed.
+// GEMM with cuBLASLt. cuBLASLt is column-major, so a row-major c = a b is computed as c^T = b^T a^T: our right factor
+// is its left factor, and the transposition flags stay the same. The algorithm for each shape is selected once and
+// cached. Reduction schemes that accumulate in place are excluded, so that sums have the same order in every run.
 #include <cublasLt.h>
 
 #include <array>
@@ -26,16 +25,16 @@ void require_blas(cublasStatus_t status, std::string_view what) {
 
 cudaDataType_t type_of(DType dtype) { return dtype == DType::kBF16 ? CUDA_R_16BF : CUDA_R_32F; }
 
-// The largest power of two up to 256 that an address is a multiple of.
+// Returns the alignment of an address: the largest power of two that divides it, at most 256.
 int64_t alignment_of(const void* data) {
   const auto address = reinterpret_cast<uintptr_t>(data) | 256;
   return static_cast<int64_t>(address & (~address + 1));
 }
 
-// Everything that a choice of kernel may depend on.
+// All values that the selected algorithm may depend on.
 using Key = std::array<int64_t, 22>;
 
-Key key_of(const ProductArgs& x, const void* bias) {
+Key key_of(const GemmArgs& x, const void* bias) {
   const auto kind = [](const Factor& f) { return static_cast<int64_t>(f.dtype) * 2 + (f.transposed ? 1 : 0); };
   return {x.m,
           x.n,
@@ -62,7 +61,7 @@ Key key_of(const ProductArgs& x, const void* bias) {
 struct Plan {
   bool usable = false;
   cublasLtMatmulDesc_t product = nullptr;
-  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;  // ours, not cuBLASLt's
+  cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;  // of our a, b and c, not of cuBLASLt's A and B
   cublasLtMatmulAlgo_t algorithm = {};
 };
 
@@ -87,7 +86,7 @@ bool is_large(cublasLtMatmulTile_t tile) {
          tile == CUBLASLT_MATMUL_TILE_192x192;
 }
 
-// rows and columns as we see them, of the matrix as it is stored.
+// `rows` and `columns` describe the stored matrix in row-major terms.
 cublasLtMatrixLayout_t layout_of(const Factor& x, int64_t rows, int64_t columns, int64_t batch) {
   cublasLtMatrixLayout_t layout = nullptr;
   require_blas(cublasLtMatrixLayoutCreate(&layout, type_of(x.dtype), static_cast<uint64_t>(columns),
@@ -102,16 +101,16 @@ cublasLtMatrixLayout_t layout_of(const Factor& x, int64_t rows, int64_t columns,
   return layout;
 }
 
-// cuBLASLt's things of one device; never destroyed.
+// The handle, cached plans and workspaces of one device. Never destroyed.
 class Library {
  public:
   explicit Library(Device device) : device_(device) { require_blas(cublasLtCreate(&handle_), "start"); }
 
-  bool multiply(cudaStream_t stream, const ProductArgs& x, const void* bias) {
+  bool gemm(cudaStream_t stream, const GemmArgs& x, const void* bias) {
     const std::lock_guard lock(mutex_);
-    const auto [place, fresh] = plans_.try_emplace(key_of(x, bias));
-    Plan& plan = place->second;
-    if (fresh) make(plan, x, bias);
+    const auto [it, inserted] = plans_.try_emplace(key_of(x, bias));
+    Plan& plan = it->second;
+    if (inserted) create(plan, x, bias);
     if (!plan.usable) return false;
     if (bias != nullptr) set(plan.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const float beta = x.accumulate ? 1.0f : 0.0f;
@@ -119,7 +118,7 @@ class Library {
     const cublasStatus_t status =
         cublasLtMatmul(handle_, plan.product, &x.alpha, x.b.data, plan.b, x.a.data, plan.a, &beta, c, plan.c, c, plan.c,
                        &plan.algorithm, workspace(), kWorkspace, stream);
-    // It may promise a product and then not like its addresses: nothing has been computed then.
+    // The heuristic may return an algorithm that cuBLASLt then rejects; nothing has been computed in this case.
     plan.usable = status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE;
     if (!plan.usable) return false;
     require_blas(status, "multiply");
@@ -127,13 +126,13 @@ class Library {
   }
 
  private:
-  // One product at a time uses it: those of a branch, which are beside others, have their own.
+  // The main stream and the side stream run concurrently, so each has its own workspace.
   std::byte* workspace() {
-    std::byte*& memory = workspaces_[on_branch() ? 1 : 0];
+    std::byte*& memory = workspaces_[on_side_stream() ? 1 : 0];
     if (memory == nullptr) memory = allocate(device_, kWorkspace);
     return memory;
   }
-  void make(Plan& plan, const ProductArgs& x, const void* bias) const {
+  void create(Plan& plan, const GemmArgs& x, const void* bias) const {
     const bool rounds = x.a.dtype == DType::kF32 && x.precision != Precision::kF32;
     require_blas(
         cublasLtMatmulDescCreate(&plan.product, rounds ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F),
@@ -165,7 +164,7 @@ class Library {
     static_cast<void>(cublasLtMatmulPreferenceDestroy(preference));
     plan.usable = status == CUBLAS_STATUS_SUCCESS && count > 0 && found[0].state == CUBLAS_STATUS_SUCCESS;
     plan.algorithm = found[0].algo;
-    // Where sums are short it likes its largest tiles too well: on an H200 smaller ones took a tenth less.
+    // For small k the heuristic prefers the largest tiles; on an H200 smaller tiles took a tenth less time.
     constexpr int64_t kShort = 1024;
     if (!plan.usable || x.k > kShort || !is_large(tile_of(found[0]))) return;
     for (const auto& each : std::span(found).first(static_cast<size_t>(count))) {
@@ -187,19 +186,19 @@ Library& library_of(Device device) {
   static std::array<Library*, 256> libraries = {};
   use(device);
   const std::lock_guard lock(mutex);
-  Library*& made = libraries[device.index];
-  if (made == nullptr) made = new Library(device);
-  return *made;
+  Library*& library = libraries[device.index];
+  if (library == nullptr) library = new Library(device);
+  return *library;
 }
 
 }  // namespace
 
-bool multiply_by_library(Stream& stream, const ProductArgs& x) {
+bool cublaslt_gemm(Stream& stream, const GemmArgs& x) {
   if (x.a.dtype != x.b.dtype || (x.a.dtype == DType::kF32 && x.c.dtype == DType::kBF16)) return false;
   const bool narrow = x.c.dtype == DType::kBF16;
   const void* bias = narrow ? static_cast<const void*>(x.rounded_bias) : x.bias;
   if (x.bias != nullptr && bias == nullptr) return false;
-  return library_of(stream.device).multiply(static_cast<cudaStream_t>(stream.handle), x, bias);
+  return library_of(stream.device).gemm(static_cast<cudaStream_t>(stream.handle), x, bias);
 }
 
 }  // namespace fovea::cuda

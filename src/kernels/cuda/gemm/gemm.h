@@ -1,11 +1,11 @@
-// Products of matrices that lie on the card: what `matmul` calls, and whole layers with working memory of their own.
+// GEMM on device pointers, for `matmul` and for kernels that use a workspace.
 #pragma once
 
 #include "kernels/kernels.h"
 
 namespace fovea::cuda {
 
-// A batch of matrices in memory, as kernels.h's Matrix says.
+// A batch of matrices in device memory, with the fields of Matrix in kernels.h.
 struct Factor {
   const void* data;
   DType dtype;
@@ -13,35 +13,36 @@ struct Factor {
   bool transposed = false;
 };
 
-// c[g] (+)= alpha * a[g] b[g] + bias[g]. c's elements begin at `c`.
-struct ProductArgs {
-  Factor a, b, c;  // c is written to
+// c[g] (+)= alpha * a[g] b[g] + bias[g].
+struct GemmArgs {
+  Factor a, b, c;  // c is the output
   const float* bias = nullptr;
-  const bf16* rounded_bias = nullptr;  // the same in bf16, where there is one
-  int64_t bias_stride = 0;             // 0: one for all
+  const bf16* rounded_bias = nullptr;  // the bias in bf16, if a copy exists
+  int64_t bias_stride = 0;             // 0 if all matrices share the bias
   int64_t m = 0, n = 0, k = 0, batch = 1;
   float alpha = 1.0f;
   bool accumulate = false;
   Precision precision = Precision::kF32;
 };
 
-void multiply(Stream& stream, const ProductArgs& args);
+void gemm(Stream& stream, const GemmArgs& args);
 
-// Through cuBLASLt; false when it has nothing for these types or strides.
-bool multiply_by_library(Stream& stream, const ProductArgs& args);
-// By kernels of our own that are faster where one side of the batch's matrices is thin; false where it is not.
-bool multiply_thin(Stream& stream, const ProductArgs& args);
-// By a kernel of our own, slower, for anything at all: types that cuBLASLt does not mix, sums of nothing.
-void multiply_by_hand(Stream& stream, const ProductArgs& args);
+// Uses cuBLASLt. Returns false, without effect, if it does not support these types or strides.
+bool cublaslt_gemm(Stream& stream, const GemmArgs& args);
+// Uses kernels that are faster than cuBLASLt for batches with a very small m or k. Returns false, without effect, for
+// other sizes.
+bool skinny_gemm(Stream& stream, const GemmArgs& args);
+// Uses a slow kernel that supports all arguments: mixed types that cuBLASLt rejects, and k = 0.
+void fallback_gemm(Stream& stream, const GemmArgs& args);
 
-// A tensor's elements rounded to bf16, kept with its buffer until its contents change; null when the buffer cannot
-// keep one (an arena's).
-const bf16* rounded(const Tensor& x);
-// The same for a kernel that changes all contents of the buffer, after contents_changed() was called: it writes the
-// rounded ones too, which then are up to date. Null when nobody has asked for them yet.
-bf16* rounded_to_update(const Tensor& x);
+// Returns a copy of the elements rounded to bf16, which the buffer caches until its contents change; null if the tensor
+// has no buffer (it is in an arena).
+const bf16* bf16_copy(const Tensor& x);
+// Returns the cached copy for a kernel that overwrites all contents of the buffer and the copy, after a call of
+// contents_changed(); the copy is then considered up to date. Returns null if no copy exists.
+bf16* bf16_copy_to_update(const Tensor& x);
 
-// The weight [.., ..] of a recurrence as it enters products with elements of this type.
+// Returns the weight of a recurrent layer or convolution as a GEMM factor for elements of this type.
 Factor weight_factor(const Tensor& weight, DType elements, Precision precision);
 
 }  // namespace fovea::cuda

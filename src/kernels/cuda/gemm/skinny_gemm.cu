@@ -1,6 +1,6 @@
-// Batches of thin products, as attention of one query (or of few) needs them: weights [m,S] times values, a query
-// times keys, and the outer products of their gradients. Each element of the wide factor is read once, 16 bytes at a
-// time; the library, which wants tiles, is several times slower at them. bf16 factors, sums in f32.
+// Batched skinny GEMMs, which attention with one or a few queries needs: weights [m,S] times values, queries times
+// keys, and the outer products of their gradients. Each element of the large factor is read once, 16 bytes at a time;
+// the tiled kernels of cuBLASLt are several times slower for these shapes. The factors are bf16, the sums f32.
 #include "kernels/cuda/common/device_primitives.h"
 #include "kernels/cuda/gemm/gemm.h"
 
@@ -8,10 +8,10 @@ namespace fovea::cuda {
 
 namespace {
 
-constexpr int kWarps = 8;     // of a block
-constexpr int kMostThin = 4;  // rows of the thin factor, or products that are summed
+constexpr int kWarps = 8;      // per block
+constexpr int kMaxSkinny = 4;  // largest m, or largest k for outer products
 
-struct Thin {
+struct SkinnyArgs {
   const bf16 *a, *b;
   bf16* c;
   int64_t a_row, a_batch, b_row, b_batch, c_row, c_batch;
@@ -24,8 +24,8 @@ struct Thin {
   }
 };
 
-// c [m,n] = a [m,k] b [k,n]. A block has 32 packs of columns of one batch; its warps share the k between them.
-template <int kRows> __global__ void weigh_rows_kernel(const __grid_constant__ Thin x) {
+// c [m,n] = a [m,k] b [k,n]. A block computes 32 packs of columns of one matrix; its warps split k.
+template <int kRows> __global__ void weigh_rows_kernel(const __grid_constant__ SkinnyArgs x) {
   __shared__ float sums[kWarps][kRows][kWarp * kPack];
   const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
   const int64_t g = blockIdx.x, column = (int64_t{blockIdx.y} * kWarp + lane) * kPack;
@@ -61,8 +61,8 @@ template <int kRows> __global__ void weigh_rows_kernel(const __grid_constant__ T
   }
 }
 
-// c [m,n] = a [m,k] b^T with b stored [n,k]: a warp a column of c.
-template <int kRows> __global__ void dot_rows_kernel(const __grid_constant__ Thin x) {
+// c [m,n] = a [m,k] b^T with b stored [n,k]. Each warp computes a column of c.
+template <int kRows> __global__ void dot_rows_kernel(const __grid_constant__ SkinnyArgs x) {
   const int lane = static_cast<int>(threadIdx.x);
   const int64_t g = blockIdx.x, column = int64_t{blockIdx.y} * kWarps + threadIdx.y;
   if (column >= x.n) return;
@@ -88,8 +88,8 @@ template <int kRows> __global__ void dot_rows_kernel(const __grid_constant__ Thi
   }
 }
 
-// c [m,n] (+)= a b with few k: a thread a pack of c.
-__global__ void outer_kernel(const __grid_constant__ Thin x, int64_t count) {
+// c [m,n] (+)= a b with a small k. Each thread computes a pack of c.
+__global__ void outer_kernel(const __grid_constant__ SkinnyArgs x, int64_t count) {
   const int64_t packs = x.n / kPack;
   for (int64_t e = first_element(); e < count; e += element_stride()) {
     const int64_t column = e % packs * kPack, i = e / packs % x.m, g = e / packs / x.m;
@@ -109,40 +109,43 @@ __global__ void outer_kernel(const __grid_constant__ Thin x, int64_t count) {
   }
 }
 
-bool packs(const Factor& x) { return is_packed(x.data) && x.row_stride % kPack == 0 && x.batch_stride % kPack == 0; }
+bool is_packed_factor(const Factor& x) {
+  return is_packed(x.data) && x.row_stride % kPack == 0 && x.batch_stride % kPack == 0;
+}
 
 }  // namespace
 
-bool multiply_thin(Stream& stream, const ProductArgs& x) {
+bool skinny_gemm(Stream& stream, const GemmArgs& x) {
   const bool narrow = x.a.dtype == DType::kBF16 && x.b.dtype == DType::kBF16 && x.c.dtype == DType::kBF16;
-  if (!narrow || x.bias != nullptr || x.batch < 8 || x.precision == Precision::kF32 || !packs(x.b)) return false;
-  const Thin thin = {.a = static_cast<const bf16*>(x.a.data),
-                     .b = static_cast<const bf16*>(x.b.data),
-                     .c = static_cast<bf16*>(const_cast<void*>(x.c.data)),
-                     .a_row = x.a.row_stride,
-                     .a_batch = x.a.batch_stride,
-                     .b_row = x.b.row_stride,
-                     .b_batch = x.b.batch_stride,
-                     .c_row = x.c.row_stride,
-                     .c_batch = x.c.batch_stride,
-                     .m = x.m,
-                     .n = x.n,
-                     .k = x.k,
-                     .alpha = x.alpha,
-                     .accumulate = x.accumulate,
-                     .a_transposed = x.a.transposed};
+  if (!narrow || x.bias != nullptr || x.batch < 8 || x.precision == Precision::kF32 || !is_packed_factor(x.b))
+    return false;
+  const SkinnyArgs skinny = {.a = static_cast<const bf16*>(x.a.data),
+                             .b = static_cast<const bf16*>(x.b.data),
+                             .c = static_cast<bf16*>(const_cast<void*>(x.c.data)),
+                             .a_row = x.a.row_stride,
+                             .a_batch = x.a.batch_stride,
+                             .b_row = x.b.row_stride,
+                             .b_batch = x.b.batch_stride,
+                             .c_row = x.c.row_stride,
+                             .c_batch = x.c.batch_stride,
+                             .m = x.m,
+                             .n = x.n,
+                             .k = x.k,
+                             .alpha = x.alpha,
+                             .accumulate = x.accumulate,
+                             .a_transposed = x.a.transposed};
   const auto grid = [&](int64_t columns) {
     return Grid{dim3(to_unsigned(x.batch), to_unsigned(ceil_div(x.n, columns))), dim3(kWarp, kWarps)};
   };
-  if (x.m <= kMostThin && !x.b.transposed && x.n % kPack == 0) {
-    const auto kernel = x.m == 1 ? weigh_rows_kernel<1> : weigh_rows_kernel<kMostThin>;
-    launch(stream, kernel, grid(kWarp * kPack), thin);
-  } else if (x.m <= kMostThin && x.b.transposed && !x.a.transposed && x.k % kPack == 0 && packs(x.a)) {
-    const auto kernel = x.m == 1 ? dot_rows_kernel<1> : dot_rows_kernel<kMostThin>;
-    launch(stream, kernel, grid(kWarps), thin);
-  } else if (x.k <= kMostThin && !x.b.transposed && x.n % kPack == 0 && packs(x.c)) {
+  if (x.m <= kMaxSkinny && !x.b.transposed && x.n % kPack == 0) {
+    const auto kernel = x.m == 1 ? weigh_rows_kernel<1> : weigh_rows_kernel<kMaxSkinny>;
+    launch(stream, kernel, grid(kWarp * kPack), skinny);
+  } else if (x.m <= kMaxSkinny && x.b.transposed && !x.a.transposed && x.k % kPack == 0 && is_packed_factor(x.a)) {
+    const auto kernel = x.m == 1 ? dot_rows_kernel<1> : dot_rows_kernel<kMaxSkinny>;
+    launch(stream, kernel, grid(kWarps), skinny);
+  } else if (x.k <= kMaxSkinny && !x.b.transposed && x.n % kPack == 0 && is_packed_factor(x.c)) {
     const int64_t count = x.batch * x.m * (x.n / kPack);
-    launch(stream, outer_kernel, elements_grid(count), thin, count);
+    launch(stream, outer_kernel, elements_grid(count), skinny, count);
   } else {
     return false;
   }

@@ -1,5 +1,5 @@
-// Convolution of images [B,Y,X,C] as products with the windows of some images written out as rows (im2col).
-// Gradients of an image are gathered by each of its elements from the windows it lies in, in their order.
+// Convolution of images [B,Y,X,C] as a GEMM over im2col rows of a group of images. In the gradient each element of the
+// image sums over the windows that contain it, in a fixed order.
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/image/image_shape.h"
@@ -9,8 +9,8 @@ namespace fovea::cuda {
 
 namespace {
 
-// rows [images*Y'*X', height*width*C], zero where a window lies outside.
-template <class T> __global__ void windows_kernel(const T* x, T* rows, int64_t count, ImageShape shape) {
+// im2col: rows [images*Y'*X', height*width*C], zero where a window extends beyond the image.
+template <class T> __global__ void im2col_kernel(const T* x, T* rows, int64_t count, ImageShape shape) {
   for (int64_t k = first_element(); k < count; k += element_stride()) {
     const int64_t columns = shape.columns(), column = k % columns, row = k / columns;
     const int64_t c = column % shape.channels, wx = column / shape.channels % shape.window.width;
@@ -24,8 +24,8 @@ template <class T> __global__ void windows_kernel(const T* x, T* rows, int64_t c
   }
 }
 
-// dx += what the rows' gradients say.
-template <class T> __global__ void windows_grad_kernel(const float* drows, T* dx, int64_t count, ImageShape shape) {
+// col2im: adds the gradients of the rows to dx.
+template <class T> __global__ void col2im_kernel(const float* drows, T* dx, int64_t count, ImageShape shape) {
   for (int64_t k = first_element(); k < count; k += element_stride()) {
     const int64_t c = k % shape.channels, x = k / shape.channels % shape.width;
     const int64_t y = k / shape.channels / shape.width % shape.height, b = k / shape.image();
@@ -38,26 +38,26 @@ template <class T> __global__ void windows_grad_kernel(const float* drows, T* dx
   }
 }
 
-template <class T> struct OfResult {
+template <class T> struct OutputGrad {
   const T* dy;
   int64_t channels;
   __device__ float operator()(int64_t row, int64_t o) const { return load(dy + row * channels + o); }
 };
 
-// How many images are worked on together, so that their rows fit into some working memory.
-int64_t images_at_once(const ImageShape& shape, int64_t images) {
-  constexpr int64_t kMost = int64_t{8} << 20;  // elements
-  return std::clamp<int64_t>(kMost / std::max<int64_t>(shape.positions() * shape.columns(), 1), 1,
+// Returns how many images are processed together, limited by the size of the workspace.
+int64_t images_per_group(const ImageShape& shape, int64_t images) {
+  constexpr int64_t kMaxElements = int64_t{8} << 20;
+  return std::clamp<int64_t>(kMaxElements / std::max<int64_t>(shape.positions() * shape.columns(), 1), 1,
                              std::max<int64_t>(images, 1));
 }
 
-// bf16 images meet a weight rounded to bf16; f32 ones are multiplied in f32.
+// bf16 images are multiplied by a weight rounded to bf16, f32 images in f32.
 Precision precision_for(DType elements) { return elements == DType::kBF16 ? Precision::kBF16 : Precision::kF32; }
 
 Factor weight_rows(const Tensor& weight, DType elements, int64_t columns) {
-  Factor made = weight_factor(weight, elements, precision_for(elements));
-  made.row_stride = columns;
-  return made;
+  Factor factor = weight_factor(weight, elements, precision_for(elements));
+  factor.row_stride = columns;
+  return factor;
 }
 
 }  // namespace
@@ -65,26 +65,25 @@ Factor weight_rows(const Tensor& weight, DType elements, int64_t columns) {
 void conv2d(Stream& stream, const Conv2dArgs& args) {
   const ImageShape shape(args.x, args.y, args.window);
   const int64_t images = args.x.dim(0), out = args.weight.dim(0), columns = shape.columns();
-  const int64_t some = images_at_once(shape, images);
+  const int64_t group = images_per_group(shape, images);
   with_type_of(args.x, [&]<class T>(T) {
     Factor weight = weight_rows(args.weight, args.x.dtype(), columns);
     weight.transposed = true;
-    Scratch scratch(stream);
-    T* rows = scratch.take<T>(some * shape.positions() * columns);
-    for (int64_t b = 0; b < images; b += some) {
-      const int64_t count = std::min(some, images - b) * shape.positions();
-      launch(stream, windows_kernel<T>, elements_grid(count * columns), args.x.data<T>() + b * shape.image(), rows,
+    Workspace workspace(stream);
+    T* rows = workspace.allocate<T>(group * shape.positions() * columns);
+    for (int64_t b = 0; b < images; b += group) {
+      const int64_t count = std::min(group, images - b) * shape.positions();
+      launch(stream, im2col_kernel<T>, elements_grid(count * columns), args.x.data<T>() + b * shape.image(), rows,
              count * columns, shape);
-      multiply(
-          stream,
-          {.a = {.data = rows, .dtype = args.x.dtype(), .row_stride = columns},
-           .b = weight,
-           .c = {.data = args.y.data<T>() + b * shape.positions() * out, .dtype = args.y.dtype(), .row_stride = out},
-           .bias = args.bias.data<float>(),
-           .m = count,
-           .n = out,
-           .k = columns,
-           .precision = precision_for(args.x.dtype())});
+      gemm(stream,
+           {.a = {.data = rows, .dtype = args.x.dtype(), .row_stride = columns},
+            .b = weight,
+            .c = {.data = args.y.data<T>() + b * shape.positions() * out, .dtype = args.y.dtype(), .row_stride = out},
+            .bias = args.bias.data<float>(),
+            .m = count,
+            .n = out,
+            .k = columns,
+            .precision = precision_for(args.x.dtype())});
     }
   });
 }
@@ -92,45 +91,45 @@ void conv2d(Stream& stream, const Conv2dArgs& args) {
 void conv2d_grad(Stream& stream, const Conv2dGradArgs& args) {
   const ImageShape shape(args.x, args.dy, args.window);
   const int64_t images = args.x.dim(0), out = args.weight.dim(0), columns = shape.columns();
-  const int64_t some = images_at_once(shape, images);
+  const int64_t group = images_per_group(shape, images);
   const Precision precision = precision_for(args.x.dtype());
   with_type_of(args.x, [&]<class T>(T) {
     const Factor weight = weight_rows(args.weight, args.x.dtype(), columns);
-    Scratch scratch(stream);
-    T* rows = args.dweight ? scratch.take<T>(some * shape.positions() * columns) : nullptr;
-    float* drows = args.dx ? scratch.take<float>(some * shape.positions() * columns) : nullptr;
-    for (int64_t b = 0; b < images; b += some) {
-      const int64_t here = std::min(some, images - b), count = here * shape.positions();
+    Workspace workspace(stream);
+    T* rows = args.dweight ? workspace.allocate<T>(group * shape.positions() * columns) : nullptr;
+    float* drows = args.dx ? workspace.allocate<float>(group * shape.positions() * columns) : nullptr;
+    for (int64_t b = 0; b < images; b += group) {
+      const int64_t here = std::min(group, images - b), count = here * shape.positions();
       const Factor dy = {
           .data = args.dy.data<T>() + b * shape.positions() * out, .dtype = args.dy.dtype(), .row_stride = out};
       if (args.dx) {
-        multiply(stream, {.a = dy,
-                          .b = weight,
-                          .c = {.data = drows, .dtype = DType::kF32, .row_stride = columns},
-                          .m = count,
-                          .n = columns,
-                          .k = out,
-                          .precision = precision});
-        launch(stream, windows_grad_kernel<T>, elements_grid(here * shape.image()), drows,
+        gemm(stream, {.a = dy,
+                      .b = weight,
+                      .c = {.data = drows, .dtype = DType::kF32, .row_stride = columns},
+                      .m = count,
+                      .n = columns,
+                      .k = out,
+                      .precision = precision});
+        launch(stream, col2im_kernel<T>, elements_grid(here * shape.image()), drows,
                args.dx.data<T>() + b * shape.image(), here * shape.image(), shape);
       }
       if (args.dweight) {
-        launch(stream, windows_kernel<T>, elements_grid(count * columns), args.x.data<T>() + b * shape.image(), rows,
+        launch(stream, im2col_kernel<T>, elements_grid(count * columns), args.x.data<T>() + b * shape.image(), rows,
                count * columns, shape);
         Factor transposed = dy;
         transposed.transposed = true;
-        multiply(stream, {.a = transposed,
-                          .b = {.data = rows, .dtype = args.x.dtype(), .row_stride = columns},
-                          .c = {.data = args.dweight.raw(), .dtype = DType::kF32, .row_stride = columns},
-                          .m = out,
-                          .n = columns,
-                          .k = count,
-                          .accumulate = true,
-                          .precision = precision});
+        gemm(stream, {.a = transposed,
+                      .b = {.data = rows, .dtype = args.x.dtype(), .row_stride = columns},
+                      .c = {.data = args.dweight.raw(), .dtype = DType::kF32, .row_stride = columns},
+                      .m = out,
+                      .n = columns,
+                      .k = count,
+                      .accumulate = true,
+                      .precision = precision});
       }
     }
     if (args.dbias) {
-      column_sums(stream, 1, images * shape.positions(), out, OfResult<T>{args.dy.data<T>(), out},
+      column_sums(stream, 1, images * shape.positions(), out, OutputGrad<T>{args.dy.data<T>(), out},
                   SumTo<float>{args.dbias.data<float>()});
     }
   });

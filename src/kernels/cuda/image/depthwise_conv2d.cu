@@ -7,7 +7,7 @@ namespace fovea::cuda {
 
 namespace {
 
-// An element of an image or of a convolution's result.
+// The coordinates of an element of an image or of the output.
 struct Element {
   int64_t b, y, x, c;
   __device__ Element(int64_t flat, int64_t height, int64_t width, int64_t channels)
@@ -51,7 +51,7 @@ __global__ void depthwise_image_grad_kernel(const T* dy, const float* weight, T*
   }
 }
 
-// What output pixel `row` adds to the gradient of weight element `column`.
+// The contribution of output pixel `row` to the gradient of weight element `column`.
 template <class T> struct WeightGrads {
   const T *x, *dy;
   ImageShape shape;

@@ -1,4 +1,4 @@
-// The sizes of an image kernel, [B,Y,X,C] under a window, and which windows hold a pixel.
+// The sizes of a kernel on images [B,Y,X,C] with a sliding window, and the windows that contain a pixel.
 #pragma once
 
 #include "kernels/cuda/common/device_primitives.h"
@@ -21,7 +21,7 @@ struct ImageShape {
   FOVEA_HOST_DEVICE int64_t columns() const { return window.height * window.width * channels; }
 };
 
-// Calls body(oy, ox, wy, wx) for each window that holds (y, x), by its place and by that inside it.
+// Calls body(oy, ox, wy, wx) for each window (oy, ox) that contains pixel (y, x), at its position (wy, wx).
 template <class Body> __device__ void for_each_window(const ImageShape& shape, int64_t y, int64_t x, Body body) {
   for (int64_t wy = 0; wy < shape.window.height; ++wy) {
     const int64_t from_y = y + shape.window.pad_y - wy;

@@ -1,5 +1,5 @@
-// Pooling of images [B,Y,X,C]. Each element of the image gathers its gradient from the windows that hold it, in
-// their order.
+// Pooling of images [B,Y,X,C]. In the gradient each element of the image sums over the windows that contain it, in a
+// fixed order.
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/image/image_shape.h"
 
@@ -38,7 +38,7 @@ __global__ void pool_kernel(const T* x, T* y, int32_t* index, int64_t count, Ima
   }
 }
 
-// How many cells of an axis a window has inside the image.
+// Returns how many positions of a window are inside the image along one axis.
 __device__ int64_t cells_inside(int64_t place, int64_t stride, int64_t pad, int64_t window, int64_t size) {
   const int64_t begin = place * stride - pad, end = begin + window;
   return (end < size ? end : size) - (begin > 0 ? begin : 0);

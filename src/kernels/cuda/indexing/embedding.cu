@@ -1,4 +1,4 @@
-// Rows of an embedding table, and their gradient.
+// Embedding lookup and its gradient.
 #include "kernels/cuda/common/device_primitives.h"
 #include "kernels/cuda/functions.h"
 
@@ -6,14 +6,14 @@ namespace fovea::cuda {
 
 namespace {
 
-struct Picked {
-  int64_t rows, height, width, tables;  // rows of each table that are picked, of those it has
+struct Lookup {
+  int64_t rows, height, width, tables;  // rows read from each table; rows, columns and number of the tables
   int64_t count() const { return tables * rows * width; }
 };
 
-// A thread has kCount columns of a row.
+// Each thread copies kCount columns of a row.
 template <int kCount, class T, class Y>
-__global__ void embedding_kernel(const Picked x, const T* table, const int32_t* ids, Y* y, float scale) {
+__global__ void embedding_kernel(const Lookup x, const T* table, const int32_t* ids, Y* y, float scale) {
   const auto packs = static_cast<uint32_t>(x.width / kCount), rows = static_cast<uint32_t>(x.rows);
   for (int64_t k = first_element(); k < x.tables * x.rows * packs; k += element_stride()) {
     const int64_t row = k / packs, column = k % packs * kCount;
@@ -26,22 +26,23 @@ __global__ void embedding_kernel(const Picked x, const T* table, const int32_t* 
   }
 }
 
-constexpr int kScan = 256;              // threads
-constexpr int kWindow = kScan * kWarp;  // ids looked at together
+constexpr int kScan = 256;              // threads of a block
+constexpr int kWindow = kScan * kWarp;  // ids that a block compares in one pass
 
-// Where among the ids of a window `id` is, in order. All threads of the block must call; returns how many there are.
-__device__ int find_places(const int32_t* ids, int64_t begin, int64_t count, int32_t id, uint16_t* places) {
+// Writes the positions of `id` in a window of ids, in ascending order, and returns their number. All threads of the
+// block must call it.
+__device__ int find_positions(const int32_t* ids, int64_t begin, int64_t count, int32_t id, uint16_t* positions) {
   __shared__ int before[kScan / kWarp + 1];
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
-  unsigned own = 0;           // of 32 ids that follow those of the thread before
-  constexpr int kAtOnce = 8;  // reads
-  for (int first = 0; first < kWarp; first += kAtOnce) {
+  unsigned own = 0;  // a bit for each of the 32 consecutive ids of this thread
+  constexpr int kUnroll = 8;
+  for (int first = 0; first < kWarp; first += kUnroll) {
     const int64_t i = begin + (warp * kWarp + first) * kWarp + lane;
-    bool is[kAtOnce];
+    bool is[kUnroll];
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) is[k] = i + k * kWarp < count && ids[i + k * kWarp] == id;
+    for (int k = 0; k < kUnroll; ++k) is[k] = i + k * kWarp < count && ids[i + k * kWarp] == id;
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
+    for (int k = 0; k < kUnroll; ++k) {
       const unsigned found = __ballot_sync(0xFFFFFFFFu, is[k]);
       if (lane == first + k) own = found;
     }
@@ -51,7 +52,7 @@ __device__ int find_places(const int32_t* ids, int64_t begin, int64_t count, int
     const int lower = __shfl_up_sync(0xFFFFFFFFu, at, other);
     if (lane >= other) at += lower;
   }
-  __syncthreads();  // what was read the last time has been read
+  __syncthreads();  // the reads of the previous call are finished
   if (lane == kWarp - 1) before[warp + 1] = at;
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -61,19 +62,19 @@ __device__ int find_places(const int32_t* ids, int64_t begin, int64_t count, int
   __syncthreads();
   at += before[warp] - __popc(own);
   for (; own != 0; own &= own - 1) {
-    places[at++] = static_cast<uint16_t>(threadIdx.x * kWarp + __ffs(static_cast<int>(own)) - 1);
+    positions[at++] = static_cast<uint16_t>(threadIdx.x * kWarp + __ffs(static_cast<int>(own)) - 1);
   }
   __syncthreads();
   return before[kScan / kWarp];
 }
 
-// A block for each row of the table, or, when the ids are fewer, for each id that is the first of its kind: it
-// finds the rows of dy that were read from there, shares them out to groups of threads in their order and adds up
-// what these found, in theirs. A thread has kCount columns.
+// Each block computes one row of the table or, if there are fewer ids than rows, the row of one id, unless the id
+// occurs earlier. It finds the rows of dy with this id, distributes them to groups of threads and adds up the partial
+// sums of the groups, all in a fixed order. Each thread has kCount columns.
 template <int kCount, class T, class D>
 __global__ void embedding_grad_kernel(const int32_t* ids, const T* dy, D* dtable, int64_t count, int64_t width,
                                       float scale, bool by_table) {
-  __shared__ uint16_t places[kWindow];
+  __shared__ uint16_t positions[kWindow];
   __shared__ float parts[kScan][kCount];
   __shared__ unsigned seen[kScan / kWarp];
   const int thread = static_cast<int>(threadIdx.x);
@@ -93,16 +94,17 @@ __global__ void embedding_grad_kernel(const int32_t* ids, const T* dy, D* dtable
   const int group = packs < kScan ? static_cast<int>(thread / packs) : 0;
   const int64_t first = packs < kScan ? thread % packs : thread;
   for (int64_t window = begin; window < count; window += kWindow) {
-    const int found = find_places(ids, window, count, id, places);
+    const int found = find_positions(ids, window, count, id, positions);
     if (found == 0) continue;
     const int each = (found + groups - 1) / groups, last = (group + 1) * each;
     const int end = last < found ? last : found;
-    for (int64_t pack = first; pack - first < packs; pack += kScan) {  // all threads go through it together
+    for (int64_t pack = first; pack - first < packs;
+         pack += kScan) {  // the loop contains barriers, so all threads take part
       const bool takes_part = group < groups && pack < packs;
       float sums[kCount] = {};
 #pragma unroll 4
       for (int i = group * each; takes_part && i < end; ++i) {
-        const Pack<T, kCount> row = load_pack<kCount>(dy + (window + places[i]) * width + pack * kCount);
+        const Pack<T, kCount> row = load_pack<kCount>(dy + (window + positions[i]) * width + pack * kCount);
 #pragma unroll
         for (int k = 0; k < kCount; ++k) sums[k] += load(row.x + k);
       }
@@ -124,7 +126,7 @@ __global__ void embedding_grad_kernel(const int32_t* ids, const T* dy, D* dtable
 }  // namespace
 
 void embedding(Stream& stream, const EmbeddingArgs& args) {
-  const Picked x{args.ids.size(), args.table.dim(0) / args.tables, args.table.dim(-1), args.tables};
+  const Lookup x{args.ids.size(), args.table.dim(0) / args.tables, args.table.dim(-1), args.tables};
   with_type_of(args.table, [&]<class T>(T) {
     with_type_of(args.y, [&]<class Y>(Y) {
       with_pack(x.width, {args.table.raw(), args.y.raw()}, [&](auto pack) {

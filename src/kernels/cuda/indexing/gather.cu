@@ -14,25 +14,25 @@ __global__ void gather_kernel(const T* whole, const int32_t* index, T* picked, i
                               bool accumulate) {
   for (int64_t at = first_element(); at < count; at += element_stride()) {
     const int64_t i = at % s.inner, k = at / s.inner % s.picks, o = at / s.inner / s.picks;
-    const float x = load(whole + (o * s.count + index[index_place(s, o, k, i)]) * s.inner + i);
+    const float x = load(whole + (o * s.count + index[index_position(s, o, k, i)]) * s.inner + i);
     store(picked + at, accumulate ? load(picked + at) + x : x);
   }
 }
 
-// Wide matrices: a thread has a column and adds its picks one after the other.
+// For wide matrices: each thread has a column and adds its picks one after the other.
 template <class T>
 __global__ void scatter_columns_kernel(const T* picked, const int32_t* index, float* whole, GatherShape s) {
   for (int64_t at = first_element(); at < s.outer * s.inner; at += element_stride()) {
     const int64_t i = at % s.inner, o = at / s.inner;
     for (int64_t k = 0; k < s.picks; ++k) {
-      const int64_t row = o * s.count + index[index_place(s, o, k, i)];
+      const int64_t row = o * s.count + index[index_position(s, o, k, i)];
       whole[row * s.inner + i] += load(picked + (o * s.picks + k) * s.inner + i);
     }
   }
 }
 
-// Narrow matrices: a warp has a column and takes 32 picks at a time. Of the lanes with equal indices the first adds
-// the picks of all.
+// For narrow matrices: each warp has a column and processes 32 picks at a time. Of the lanes with equal indices, the
+// first adds the picks of all.
 template <class T>
 __global__ void scatter_warps_kernel(const T* picked, const int32_t* index, float* whole, GatherShape s) {
   const int64_t column = team_row();
@@ -42,7 +42,7 @@ __global__ void scatter_warps_kernel(const T* picked, const int32_t* index, floa
   for (int64_t first = 0; first < s.picks; first += kWarp) {
     const int64_t k = first + lane;
     const bool present = k < s.picks;
-    const int32_t own = present ? index[index_place(s, o, k, i)] : -1;
+    const int32_t own = present ? index[index_position(s, o, k, i)] : -1;
     const float x = present ? load(picked + (o * s.picks + k) * s.inner + i) : 0.0f;
     int first_equal = lane;
     float sum = x;
@@ -86,10 +86,10 @@ void gather(Stream& stream, const GatherArgs& args) {
 void scatter_add(Stream& stream, const ScatterAddArgs& args) {
   if (args.picked.size() == 0) return;
   if (args.whole.dtype() == DType::kF32) return scatter<float>(stream, args, args.whole.data<float>());
-  // The sums of bf16 are taken in f32.
+  // Sums of bf16 are computed in f32.
   const int64_t count = args.whole.size();
-  Scratch scratch(stream);
-  float* sums = scratch.take<float>(count);
+  Workspace workspace(stream);
+  float* sums = workspace.allocate<float>(count);
   zero_memory(stream.device, reinterpret_cast<std::byte*>(sums), static_cast<size_t>(count) * sizeof(float));
   scatter<bf16>(stream, args, sums);
   launch(stream, add_sums_kernel, elements_grid(count), sums, args.whole.data<bf16>(), count);

@@ -12,7 +12,7 @@ template <class T> struct Values {
   __device__ float operator()(int64_t n, int64_t c) const { return load(x + n * channels + c); }
 };
 
-// The squares of what is left of x without its mean.
+// The squared deviations of x from its mean.
 template <class T> struct Squares {
   Values<T> x;
   const float* mean;
@@ -22,7 +22,7 @@ template <class T> struct Squares {
   }
 };
 
-// dy z, with the normalised z.
+// The products dy z, with the normalised z.
 template <class T> struct ScaledGrads {
   Values<T> x, dy;
   const float *mean, *rstd;
@@ -48,9 +48,9 @@ struct PutVariance {
     average(running + c, momentum, squares / (count - 1.0f));
   }
 };
-// The mean of a gradient over the rows (times 0 outside training), and its sum for a parameter.
+// Writes the mean of a gradient over the rows (times 0 outside training) and adds its sum to a parameter's gradient.
 struct PutGrad {
-  float *mean, *parameter;  // the latter may be null
+  float *mean, *parameter;  // `parameter` may be null
   float scale;
   __device__ void put(int64_t c, float sum) const {
     mean[c] = scale * sum;
@@ -112,8 +112,8 @@ void batch_norm(Stream& stream, const BatchNormArgs& args) {
 void batch_norm_grad(Stream& stream, const BatchNormGradArgs& args) {
   const int64_t channels = args.gamma.size(), rows = channels > 0 ? args.x.size() / channels : 0;
   const float scale = args.training && rows > 0 ? 1.0f / static_cast<float>(rows) : 0.0f;
-  Scratch scratch(stream);
-  float *mean_dy = scratch.take<float>(channels), *mean_dyz = scratch.take<float>(channels);
+  Workspace workspace(stream);
+  float *mean_dy = workspace.allocate<float>(channels), *mean_dyz = workspace.allocate<float>(channels);
   with_type_of(args.x, [&]<class T>(T) {
     const ScaledGrads<T> grads{
         {args.x.data<T>(), channels}, {args.dy.data<T>(), channels}, args.mean.data<float>(), args.rstd.data<float>()};

@@ -1,4 +1,4 @@
-// Layer norm (Ba, Kiros & Hinton 2016). A team a row.
+// Layer norm (Ba, Kiros & Hinton 2016). Each team of threads processes one row.
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/pointwise/dropout.h"
@@ -58,14 +58,14 @@ __global__ void layer_norm_grad_kernel(const T* x, const float* gamma, const flo
   }
 }
 
-// Rows that lie in packs, of at most kMostPacks for each lane, stay with the lanes of their warp: they are read once.
-constexpr int kMostPacks = 4, kNormWarps = 8;
+// Aligned rows of at most kMaxPacks packs per lane are kept in the registers of a warp, so that they are read once.
+constexpr int kMaxPacks = 4, kNormWarps = 8;
 constexpr int64_t kNormBlocks = 396;
 
-template <int kPacks, class T> struct LanesRow {
+template <int kPacks, class T> struct RegisterRow {
   Pack<T> pack[kPacks];
 
-  __device__ LanesRow(const T* row, int64_t width) {
+  __device__ RegisterRow(const T* row, int64_t width) {
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
       pack[p] = {};
@@ -76,30 +76,30 @@ template <int kPacks, class T> struct LanesRow {
   __device__ float operator()(int p, int k) const { return load(pack[p].x + k); }
 };
 
-// Where more is null there is nothing to add.
-template <class T> struct MoreToAdd {
-  const T* more;
+// Nothing is added if residual is null.
+template <class T> struct ResidualInput {
+  const T* residual;
   T* sum;
-  Dropping dropping;
+  DropoutMask dropout;
 };
 
 template <int kPacks, class T>
-__global__ void packed_norm_kernel(const T* x, const __grid_constant__ MoreToAdd<T> added, const float* gamma,
+__global__ void packed_norm_kernel(const T* x, const __grid_constant__ ResidualInput<T> added, const float* gamma,
                                    const float* beta, T* y, float* mean, float* rstd, int64_t rows, int64_t width,
                                    float epsilon) {
   const int64_t row = team_row();
   if (row >= rows) return;
-  LanesRow<kPacks, T> own(x + row * width, width);
-  if (added.more != nullptr) {
-    const LanesRow<kPacks, T> more(added.more + row * width, width);
+  RegisterRow<kPacks, T> own(x + row * width, width);
+  if (added.residual != nullptr) {
+    const RegisterRow<kPacks, T> residual(added.residual + row * width, width);
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
       const int64_t at = row * width + own.column(p);
       if (own.column(p) >= width) continue;
       float factors[kPack];
-      added.dropping.find(factors, at);
+      added.dropout.get_factors(factors, at);
 #pragma unroll
-      for (int k = 0; k < kPack; ++k) store(own.pack[p].x + k, own(p, k) + kept_of(more(p, k), factors[k]));
+      for (int k = 0; k < kPack; ++k) store(own.pack[p].x + k, own(p, k) + apply_dropout(residual(p, k), factors[k]));
       store_pack(added.sum + at, own.pack[p]);
     }
   }
@@ -107,7 +107,7 @@ __global__ void packed_norm_kernel(const T* x, const __grid_constant__ MoreToAdd
 #pragma unroll
   for (int p = 0; p < kPacks; ++p) {
 #pragma unroll
-    for (int k = 0; k < kPack; ++k) sum += own(p, k);  // zeros past the end
+    for (int k = 0; k < kPack; ++k) sum += own(p, k);  // packs past the end of the row are zero
   }
   const float middle = over_warp(sum, Sum()) / static_cast<float>(width);
 #pragma unroll
@@ -132,22 +132,22 @@ __global__ void packed_norm_kernel(const T* x, const __grid_constant__ MoreToAdd
   }
 }
 
-// Each warp goes through some of the rows and gathers their share of dgamma and dbeta; the block leaves the sums of
-// its warps in a row of parts [blocks,2,width].
-template <class T> struct MoreToDrop {
-  T* dmore;
+// Each warp accumulates dgamma and dbeta over its rows; the block writes the sums of its warps to a row of
+// parts [blocks,2,width].
+template <class T> struct ResidualGrad {
+  T* dresidual;
   bool accumulate;
-  Dropping dropping;
+  DropoutMask dropout;
 };
 
 template <int kPacks, class T>
 __global__ void packed_norm_grad_kernel(const T* x, const float* gamma, const float* mean, const float* rstd,
-                                        const T* dy, T* dx, const __grid_constant__ MoreToDrop<T> dropped, float* parts,
-                                        int64_t rows, int64_t width, bool accumulate) {
+                                        const T* dy, T* dx, const __grid_constant__ ResidualGrad<T> dropped,
+                                        float* parts, int64_t rows, int64_t width, bool accumulate) {
   __shared__ float sums[kNormWarps][kPacks * kWarp * kPack];
   float dgamma[kPacks][kPack] = {}, dbeta[kPacks][kPack] = {};
   for (int64_t row = team_row(); row < rows; row += int64_t{gridDim.x} * kNormWarps) {
-    const LanesRow<kPacks, T> own(x + row * width, width), from(dy + row * width, width);
+    const RegisterRow<kPacks, T> own(x + row * width, width), from(dy + row * width, width);
     const float middle = mean[row], scale = rstd[row];
     float sum_g = 0.0f, sum_gz = 0.0f;
 #pragma unroll
@@ -179,14 +179,15 @@ __global__ void packed_norm_grad_kernel(const T* x, const float* gamma, const fl
         store(to.x + k, accumulate ? load(to.x + k) + d : d);
       }
       store_pack(dx + row * width + column, to);
-      if (dropped.dmore == nullptr) continue;
+      if (dropped.dresidual == nullptr) continue;
       float factors[kPack];
-      dropped.dropping.find(factors, row * width + column);
-      Pack<T> more = {};
-      if (dropped.accumulate) more = load_pack(dropped.dmore + row * width + column);
+      dropped.dropout.get_factors(factors, row * width + column);
+      Pack<T> residual = {};
+      if (dropped.accumulate) residual = load_pack(dropped.dresidual + row * width + column);
 #pragma unroll
-      for (int k = 0; k < kPack; ++k) store(more.x + k, load(more.x + k) + kept_of(load(to.x + k), factors[k]));
-      store_pack(dropped.dmore + row * width + column, more);
+      for (int k = 0; k < kPack; ++k)
+        store(residual.x + k, load(residual.x + k) + apply_dropout(load(to.x + k), factors[k]));
+      store_pack(dropped.dresidual + row * width + column, residual);
     }
   }
   for (int which = 0; which < 2; ++which) {
@@ -207,7 +208,7 @@ __global__ void packed_norm_grad_kernel(const T* x, const float* gamma, const fl
   }
 }
 
-struct GradsOfNorm {
+struct NormGradOutput {
   float *dgamma, *dbeta;
   int64_t width;
   __device__ void put(int64_t i, float sum) const {
@@ -216,13 +217,14 @@ struct GradsOfNorm {
   }
 };
 
-// Calls body with the packs a lane has of a row, as an integral constant; false where rows do not lie in packs.
+// Calls body with the number of packs per lane, as an integral constant. Returns false if the rows are not aligned or
+// too wide.
 template <class Body> bool with_packs(int64_t width, std::initializer_list<const void*> all, Body&& body) {
   const int64_t each = ceil_div(width, kWarp * kPack);
-  if (width % kPack != 0 || each > kMostPacks || !std::all_of(all.begin(), all.end(), is_packed)) return false;
+  if (width % kPack != 0 || each > kMaxPacks || !std::all_of(all.begin(), all.end(), is_packed)) return false;
   each == 1   ? body(std::integral_constant<int, 1>())
   : each == 2 ? body(std::integral_constant<int, 2>())
-              : body(std::integral_constant<int, kMostPacks>());
+              : body(std::integral_constant<int, kMaxPacks>());
   return true;
 }
 
@@ -247,15 +249,16 @@ void layer_norm(Stream& stream, const LayerNormArgs& given) {
   const int64_t rows = given.mean.size(), width = given.gamma.size();
   with_type_of(given.x, [&]<class T>(T) {
     const bool done = with_packs(
-        width, {given.x.raw(), given.gamma.raw(), given.beta.raw(), given.y.raw(), given.more.raw(), given.sum.raw()},
+        width,
+        {given.x.raw(), given.gamma.raw(), given.beta.raw(), given.y.raw(), given.residual.raw(), given.sum.raw()},
         [&](auto n) {
           launch(stream, packed_norm_kernel<decltype(n)::value, T>, rows_grid<kWarp>(rows), given.x.data<T>(),
-                 MoreToAdd<T>{given.more.data<T>(), given.sum.data<T>(), Dropping(given.rate, given.random)},
+                 ResidualInput<T>{given.residual.data<T>(), given.sum.data<T>(), DropoutMask(given.rate, given.random)},
                  given.gamma.data<float>(), given.beta.data<float>(), given.y.data<T>(), given.mean.data<float>(),
                  given.rstd.data<float>(), rows, width, given.epsilon);
         });
     if (done) return;
-    const LayerNormArgs args = norm_of_sum(cuda_kernels(), stream, given);
+    const LayerNormArgs args = add_residual(cuda_kernels(), stream, given);
     with_team(width, [&](auto team) {
       constexpr int kTeam = decltype(team)::value;
       launch(stream, layer_norm_kernel<kTeam, T>, rows_grid<kTeam>(rows), args.x.data<T>(), args.gamma.data<float>(),
@@ -270,17 +273,17 @@ void layer_norm_grad(Stream& stream, const LayerNormGradArgs& args) {
   const float *mean = args.mean.data<float>(), *rstd = args.rstd.data<float>();
   with_type_of(args.x, [&]<class T>(T) {
     const T *x = args.x.data<T>(), *dy = args.dy.data<T>();
-    const bool done = with_packs(width, {x, dy, args.dx.raw(), args.gamma.raw(), args.dmore.raw()}, [&](auto n) {
+    const bool done = with_packs(width, {x, dy, args.dx.raw(), args.gamma.raw(), args.dresidual.raw()}, [&](auto n) {
       const int64_t blocks = std::min(ceil_div(rows, kNormWarps), kNormBlocks);
-      Scratch scratch(stream);
-      float* parts = scratch.take<float>(blocks * 2 * width);
+      Workspace workspace(stream);
+      float* parts = workspace.allocate<float>(blocks * 2 * width);
       launch(stream, packed_norm_grad_kernel<decltype(n)::value, T>,
              Grid{dim3(to_unsigned(blocks)), dim3(kWarp, kNormWarps)}, x, args.gamma.data<float>(), mean, rstd, dy,
              args.dx.data<T>(),
-             MoreToDrop<T>{args.dmore.data<T>(), args.accumulate_more, Dropping(args.rate, args.random)}, parts, rows,
-             width, args.accumulate);
+             ResidualGrad<T>{args.dresidual.data<T>(), args.accumulate_residual, DropoutMask(args.rate, args.random)},
+             parts, rows, width, args.accumulate);
       column_sums(stream, 1, blocks, 2 * width, ReadColumns{parts, 2 * width},
-                  GradsOfNorm{args.dgamma.data<float>(), args.dbeta.data<float>(), width});
+                  NormGradOutput{args.dgamma.data<float>(), args.dbeta.data<float>(), width});
     });
     if (done) return;
     if (args.dx) {
@@ -297,7 +300,7 @@ void layer_norm_grad(Stream& stream, const LayerNormGradArgs& args) {
     if (args.dbeta) {
       column_sums(stream, 1, rows, width, GradOfBeta<T>{dy, width}, SumTo<float>{args.dbeta.data<float>()});
     }
-    drop_grad_of_sum(cuda_kernels(), stream, args);
+    residual_grad(cuda_kernels(), stream, args);
   });
 }
 

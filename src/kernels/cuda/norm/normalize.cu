@@ -1,4 +1,4 @@
-// Division of rows by their Euclidean length. A team a row.
+// Division of rows by their Euclidean norm. Each team of threads processes one row.
 #include "kernels/cuda/common/device_primitives.h"
 #include "kernels/cuda/functions.h"
 
@@ -23,7 +23,7 @@ __global__ void normalize_kernel(const T* x, T* y, float* scale, int64_t rows, i
   if (threadIdx.x == 0) scale[row] = signed_scale;
 }
 
-// dx = scale (dy - y (y . dy)), or |scale| dy alone where the row was shorter than epsilon.
+// dx = scale (dy - y (y . dy)), or |scale| dy if the norm of the row was below epsilon.
 template <int kTeam, class T>
 __global__ void normalize_grad_kernel(const T* y, const float* scale, const T* dy, T* dx, int64_t rows, int64_t width) {
   const int64_t row = team_row();
@@ -33,8 +33,8 @@ __global__ void normalize_grad_kernel(const T* y, const float* scale, const T* d
   dx += row * width;
   float sum = 0.0f;
   for (int64_t i = threadIdx.x; scale[row] > 0.0f && i < width; i += kTeam) sum += load(y + i) * load(dy + i);
-  const float along = Team<kTeam>::sum(sum), size = fabsf(scale[row]);
-  for (int64_t i = threadIdx.x; i < width; i += kTeam) add(dx + i, size * (load(dy + i) - load(y + i) * along));
+  const float dot = Team<kTeam>::sum(sum), size = fabsf(scale[row]);
+  for (int64_t i = threadIdx.x; i < width; i += kTeam) add(dx + i, size * (load(dy + i) - load(y + i) * dot));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Optimisers: the gradient's norm, SGD with momentum, and Adam (Kingma & Ba 2015) with its weight decay added to
-// the gradient or decoupled from it (Loshchilov & Hutter 2019). Parameters are f32. The rate and the norm are read
-// on the card.
+// Optimisers: the norm of the gradient, SGD with momentum, and Adam (Kingma & Ba 2015) with weight decay that is added
+// to the gradient or decoupled from it (Loshchilov & Hutter 2019). Parameters are f32. The kernels read the learning
+// rate and the norm from device memory, so that a captured graph uses new values.
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/reduce/deterministic_sums.h"
@@ -14,14 +14,14 @@ template <class T> struct Squares {
   __device__ float operator()(int64_t, int64_t i) const { return load(x + i) * load(x + i); }
 };
 
-// What every gradient is multiplied by so that their common norm is at most max_norm.
+// Returns the factor that scales all gradients so that their total norm is at most max_norm.
 __device__ float clip_factor(float max_norm, const float* squared_norm) {
   return max_norm == 0.0f ? 1.0f : fminf(1.0f, max_norm / sqrtf(*squared_norm));
 }
 
 struct Sgd {
   float *param, *grad, *velocity;
-  bf16* rounded;  // the parameters once more, or null
+  bf16* bf16_param;  // a copy of the parameters to update as well, or null
   const float *rate, *squared_norm;
   float max_norm, momentum, decay;
   int64_t count;
@@ -35,13 +35,13 @@ __global__ void sgd_kernel(Sgd x) {
     const float p = x.param[i] - rate * g;
     x.param[i] = p;
     x.grad[i] = 0.0f;
-    if (x.rounded != nullptr) store(x.rounded + i, p);
+    if (x.bf16_param != nullptr) store(x.bf16_param + i, p);
   }
 }
 
 struct Adam {
   float *param, *grad, *m, *v;
-  bf16* rounded;
+  bf16* bf16_param;
   const float *rate, *squared_norm;
   float max_norm, beta1, beta2, epsilon, decay;
   bool decoupled;
@@ -60,7 +60,7 @@ __global__ void adam_kernel(Adam x) {
     x.m[i] = m;
     x.v[i] = v;
     x.grad[i] = 0.0f;
-    if (x.rounded != nullptr) store(x.rounded + i, stepped);
+    if (x.bf16_param != nullptr) store(x.bf16_param + i, stepped);
   }
 }
 
@@ -77,7 +77,7 @@ void sgd(Stream& stream, const SgdArgs& args) {
          Sgd{.param = args.param.data<float>(),
              .grad = args.grad.data<float>(),
              .velocity = args.velocity.data<float>(),
-             .rounded = rounded_to_update(args.param),
+             .bf16_param = bf16_copy_to_update(args.param),
              .rate = args.rate.data<float>(),
              .squared_norm = args.squared_norm.data<float>(),
              .max_norm = args.max_norm,
@@ -92,7 +92,7 @@ void adam(Stream& stream, const AdamArgs& args) {
               .grad = args.grad.data<float>(),
               .m = args.m.data<float>(),
               .v = args.v.data<float>(),
-              .rounded = rounded_to_update(args.param),
+              .bf16_param = bf16_copy_to_update(args.param),
               .rate = args.rate.data<float>(),
               .squared_norm = args.squared_norm.data<float>(),
               .max_norm = args.max_norm,

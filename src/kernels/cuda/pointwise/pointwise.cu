@@ -1,4 +1,4 @@
-// Elementwise work. The functions and their derivatives are those of kernels/pointwise.h.
+// Elementwise kernels. kernels/pointwise.h defines the functions and their derivatives.
 #include "kernels/pointwise.h"
 
 #include "kernels/cuda/functions.h"
@@ -10,7 +10,7 @@ namespace {
 
 // ---- affine ------------------------------------------------------------------------------------
 
-// In A: f64 if either side is f64, else f32.
+// Loads and stores convert to and from A: f64 if either tensor is f64, else f32.
 template <class A, class T> __device__ A read(const T* x) {
   if constexpr (std::is_same_v<T, bf16>) {
     return static_cast<A>(load(x));
@@ -78,40 +78,41 @@ __global__ void unary_grad_kernel(const T* z, const T* dy, T* dx, int64_t count,
 
 // ---- binary ------------------------------------------------------------------------------------
 
-// Which element of b meets element i of a [outer, middle, inner].
-struct Spread {
+// The broadcast of b: maps element i of a [outer, middle, inner] to an element of b.
+struct Broadcast {
   int64_t middle, inner;
   __device__ int64_t operator()(int64_t i) const { return inner == 1 ? i % middle : i / inner % middle; }
-  // What must be a multiple of a pack's size for packs never to cross from one element of b to another, or b's end.
+  // If this number is a multiple of kPack, a pack of a never crosses from one element of b to another, or the end of b.
   int64_t packed(int64_t count) const { return middle == INT64_MAX ? count : inner == 1 ? middle : inner; }
 };
-Spread spread_of(const Tensor& b, int64_t outer, int64_t inner) {
-  return outer * inner == 1 ? Spread{INT64_MAX, 1} : Spread{b.size(), inner};
+Broadcast spread_of(const Tensor& b, int64_t outer, int64_t inner) {
+  return outer * inner == 1 ? Broadcast{INT64_MAX, 1} : Broadcast{b.size(), inner};
 }
 
-// A pack of b: as it lies, or one element again and again.
-template <int kCount, class T> __device__ Pack<T, kCount> spread_pack(const T* b, int64_t i, const Spread& spread) {
-  if (spread.inner == 1) return load_pack<kCount>(b + spread(i));
+// Returns the elements of b for a pack of a: consecutive elements, or one element repeated.
+template <int kCount, class T>
+__device__ Pack<T, kCount> load_broadcast(const T* b, int64_t i, const Broadcast& broadcast) {
+  if (broadcast.inner == 1) return load_pack<kCount>(b + broadcast(i));
   Pack<T, kCount> pack;
-  for (T& element : pack.x) element = b[spread(i)];
+  for (T& element : pack.x) element = b[broadcast(i)];
   return pack;
 }
 
 template <int kCount, class F, class T>
-__global__ void binary_kernel(const T* a, const T* b, T* y, int64_t count, Spread spread) {
+__global__ void binary_kernel(const T* a, const T* b, T* y, int64_t count, Broadcast broadcast) {
   for (int64_t i = kCount * first_element(); i < count; i += kCount * element_stride()) {
     Pack<T, kCount> pack = load_pack<kCount>(a + i);
-    const Pack<T, kCount> other = spread_pack<kCount>(b, i, spread);
+    const Pack<T, kCount> other = load_broadcast<kCount>(b, i, broadcast);
     for (int k = 0; k < kCount; ++k) store(pack.x + k, F::forward(load(pack.x + k), load(other.x + k)));
     store_pack(y + i, pack);
   }
 }
 
 template <int kCount, class F, class T>
-__global__ void binary_grad_a_kernel(const T* a, const T* b, const T* dy, T* da, int64_t count, Spread spread) {
+__global__ void binary_grad_a_kernel(const T* a, const T* b, const T* dy, T* da, int64_t count, Broadcast broadcast) {
   for (int64_t i = kCount * first_element(); i < count; i += kCount * element_stride()) {
     const Pack<T, kCount> own = load_pack<kCount>(a + i), from = load_pack<kCount>(dy + i);
-    const Pack<T, kCount> other = spread_pack<kCount>(b, i, spread);
+    const Pack<T, kCount> other = load_broadcast<kCount>(b, i, broadcast);
     Pack<T, kCount> to = load_pack<kCount>(da + i);
     for (int k = 0; k < kCount; ++k) {
       add(to.x + k, F::grad_a(load(own.x + k), load(other.x + k), load(from.x + k)));
@@ -120,7 +121,8 @@ __global__ void binary_grad_a_kernel(const T* a, const T* b, const T* dy, T* da,
   }
 }
 
-// What element (o, j, i) adds to db[j]. As rows: f(j, o * inner + i). As columns, for inner 1: f(o, j).
+// The contribution of element (o, j, i) to db[j], as f(j, o * inner + i) for row_sums or, if inner is 1, as f(o, j) for
+// column_sums.
 template <class F, class T> struct GradOfB {
   const T *a, *b, *dy;
   int64_t middle, inner;
@@ -181,29 +183,29 @@ void unary_grad(Stream& stream, const UnaryGradArgs& args) {
 }
 
 void binary(Stream& stream, const BinaryArgs& args) {
-  const Spread spread = spread_of(args.b, args.outer, args.inner);
+  const Broadcast broadcast = spread_of(args.b, args.outer, args.inner);
   with_type_of(args.a, [&]<class T>(T) {
     pointwise::visit(args.op, [&]<class F>(F) {
-      with_pack(spread.packed(args.a.size()), {args.a.raw(), args.b.raw(), args.y.raw()}, [&](auto pack) {
+      with_pack(broadcast.packed(args.a.size()), {args.a.raw(), args.b.raw(), args.y.raw()}, [&](auto pack) {
         constexpr int kCount = decltype(pack)::value;
         launch(stream, binary_kernel<kCount, F, T>, elements_grid(args.a.size() / kCount), args.a.data<T>(),
-               args.b.data<T>(), args.y.data<T>(), args.a.size(), spread);
+               args.b.data<T>(), args.y.data<T>(), args.a.size(), broadcast);
       });
     });
   });
 }
 
 void binary_grad(Stream& stream, const BinaryGradArgs& args) {
-  const Spread spread = spread_of(args.b, args.outer, args.inner);
+  const Broadcast broadcast = spread_of(args.b, args.outer, args.inner);
   const int64_t outer = args.outer, middle = args.b.size(), inner = args.inner;
   with_type_of(args.a, [&]<class T>(T) {
     pointwise::visit(args.op, [&]<class F>(F) {
       const T *a = args.a.data<T>(), *b = args.b.data<T>(), *dy = args.dy.data<T>();
       if (args.da) {
-        with_pack(spread.packed(args.a.size()), {a, b, dy, args.da.raw()}, [&](auto pack) {
+        with_pack(broadcast.packed(args.a.size()), {a, b, dy, args.da.raw()}, [&](auto pack) {
           constexpr int kCount = decltype(pack)::value;
           launch(stream, binary_grad_a_kernel<kCount, F, T>, elements_grid(args.a.size() / kCount), a, b, dy,
-                 args.da.data<T>(), args.a.size(), spread);
+                 args.da.data<T>(), args.a.size(), broadcast);
         });
       }
       if (!args.db || middle == 0) return;

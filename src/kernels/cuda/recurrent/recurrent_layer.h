@@ -1,4 +1,4 @@
-// Recurrent layers on the card, side by side where they fit: an encoder's two directions do not depend on each other.
+// Recurrent layers on the device, computed concurrently if they fit: the two directions of an encoder are independent.
 #pragma once
 
 #include <atomic>
@@ -8,27 +8,28 @@
 
 namespace fovea::cuda {
 
-// What the table's `recurrent` and `recurrent_grad` do, for several layers of which none reads what another writes.
+// The kernels `recurrent` and `recurrent_grad` for several independent layers.
 void layers(Stream& stream, std::span<const RecurrentArgs> all);
 void layers_grad(Stream& stream, std::span<const RecurrentGradArgs> all);
 
-// By one kernel for all steps of all layers, which keeps the weights close to the multipliers. False, and nothing
-// done, where it is not made for these (they differ in cell or sizes, are not bf16, are too many) or does not fit.
-bool layers_at_once(Stream& stream, std::span<const RecurrentArgs> all);
-bool layers_at_once_grad(Stream& stream, std::span<const RecurrentGradArgs> all);
+// Computes all steps of all layers in one persistent kernel, which keeps the weights in shared memory. Returns false,
+// without effect, if the layers are not supported (they differ in cell or sizes, are not bf16, are too many) or do not
+// fit.
+bool persistent_layers(Stream& stream, std::span<const RecurrentArgs> all);
+bool persistent_layers_grad(Stream& stream, std::span<const RecurrentGradArgs> all);
 
-// From which sizes on; tests set what suits them.
-struct AtOnceLimits {
-  int64_t fewest_sentences = 8, fewest_steps = 2;
-  int64_t most_blocks = 0;               // 0: as many as the card has processors
-  int64_t most_shared = 0;               // bytes of a block; 0: what the card allows
-  int units = 0, rows = 0, cluster = 0;  // of a block; 0: what seems fastest
-  double most_cycles = 12000;            // a step of a layer is thought to take; more than that cuBLASLt does not need
+// Limits for the use of the persistent kernel; tests change them.
+struct PersistentLimits {
+  int64_t min_sentences = 8, min_steps = 2;
+  int64_t max_blocks = 0;                // 0 for the number of multiprocessors
+  int64_t max_shared = 0;                // bytes of shared memory per block; 0 for the maximum of the device
+  int units = 0, rows = 0, cluster = 0;  // per block; 0 for the fastest according to the cost model
+  double max_cycles = 12000;             // per step and layer; beyond this estimate cuBLASLt is faster
 };
-inline AtOnceLimits at_once_limits;
-inline std::atomic<int64_t> at_once_launches = 0;  // so far
+inline PersistentLimits persistent_limits;
+inline std::atomic<int64_t> persistent_launches = 0;  // number of launches, for tests
 
-// The order of the steps and where their states lie in [T+1,B,H].
+// The order of the steps and the indices of their states in [T+1,B,H].
 struct Steps {
   int64_t count;
   bool reverse;

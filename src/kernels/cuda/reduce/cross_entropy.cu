@@ -1,5 +1,5 @@
-// The cross-entropy of a softmax with a smoothed target (Szegedy et al. 2016). A team a row; forward reads the
-// logits once.
+// The cross-entropy of a softmax with label smoothing (Szegedy et al. 2016). Each team of threads processes one row;
+// the forward kernel reads the logits once.
 #include "kernels/cuda/common/device_primitives.h"
 #include "kernels/cuda/functions.h"
 
@@ -7,22 +7,22 @@ namespace fovea::cuda {
 
 namespace {
 
-// The sum of exp(x - largest) over what has been seen, with the largest of it.
+// An online softmax denominator: the largest value so far and the sum of exp(x - largest).
 struct ExpSum {
   float largest = -kInfinity, sum = 0.0f;
 
   template <class T, int kCount> __device__ void see(const Pack<T, kCount>& pack) {
-    float most = -kInfinity;
+    float running_max = -kInfinity;
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) most = fmaxf(most, load(pack.x + k));
-    if (most > largest) {
-      sum *= expf(largest - most);  // exp(-inf) is 0
-      largest = most;
+    for (int k = 0; k < kCount; ++k) running_max = fmaxf(running_max, load(pack.x + k));
+    if (running_max > largest) {
+      sum *= expf(largest - running_max);  // exp(-inf) is 0
+      largest = running_max;
     }
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       const float x = load(pack.x + k);
-      if (x != -kInfinity) sum += expf(x - largest);  // NaN makes it NaN
+      if (x != -kInfinity) sum += expf(x - largest);  // a NaN propagates
     }
   }
   __device__ float log() const { return largest == -kInfinity ? sum - kInfinity : largest + logf(sum); }
@@ -60,7 +60,7 @@ __global__ void cross_entropy_kernel(const T* logits, const int32_t* targets, fl
   loss[row] = value;
 }
 
-// dlogits = dloss (p - q), where q is the smoothed target.
+// dlogits = dloss (p - q), where q is the smoothed target distribution.
 template <int kCount, class T>
 __global__ void cross_entropy_grad_kernel(const T* logits, const int32_t* targets, const float* lse, const float* dloss,
                                           T* dlogits, int64_t classes, float smoothing, int32_t ignore, bool in_place) {

@@ -1,5 +1,5 @@
-// Sums over the rows or the columns of a matrix whose elements a functor computes: float f(row, column), on the
-// card. A long sum is cut into pieces whose number depends on the sizes alone; the pieces are summed in order.
+// Sums over the rows or columns of a matrix whose elements a device functor computes: float f(row, column). A long sum
+// is split into pieces whose number depends on the sizes alone, and the partial sums are added in order.
 #pragma once
 
 #include "kernels/cuda/common/device_primitives.h"
@@ -7,7 +7,7 @@
 
 namespace fovea::cuda {
 
-// Where sums go: y = scale * sum, or y += scale * sum. Null: nowhere.
+// The output of sums: y = scale * sum, or y += scale * sum.
 template <class Y> struct SumTo {
   Y* y;
   bool accumulate = true;
@@ -16,7 +16,7 @@ template <class Y> struct SumTo {
   __device__ void put(int64_t i, float sum) const { store(y + i, scale * sum + (accumulate ? load(y + i) : 0.0f)); }
 };
 
-// ---- rows: y[row] from columns -----------------------------------------------------------------
+// ---- row sums: y[row] --------------------------------------------------------------------------
 
 template <int kTeam, class F, class Put>
 __global__ void row_sums_kernel(int64_t rows, int64_t columns, int64_t piece, F f, Put to) {
@@ -36,7 +36,7 @@ struct ReadPieces {
 };
 
 template <class F, class Y> void row_sums(Stream& stream, int64_t rows, int64_t columns, F f, SumTo<Y> to) {
-  constexpr int64_t kMostPieces = 512, kLongPiece = 16384;
+  constexpr int64_t kMaxPieces = 512, kLongPiece = 16384;
   const auto sum_up = [&](auto reader, auto out, int64_t count, int64_t pieces) {
     with_team(ceil_div(count, pieces), [&](auto team) {
       constexpr int kTeam = decltype(team)::value;
@@ -46,21 +46,21 @@ template <class F, class Y> void row_sums(Stream& stream, int64_t rows, int64_t 
              ceil_div(count, pieces), reader, out);
     });
   };
-  // Few long rows would leave most of the card idle.
-  const int64_t pieces = rows >= 256 ? 1 : std::clamp<int64_t>(columns / kLongPiece, 1, kMostPieces);
+  // With few long rows, one team per row would leave most of the device idle.
+  const int64_t pieces = rows >= 256 ? 1 : std::clamp<int64_t>(columns / kLongPiece, 1, kMaxPieces);
   if (pieces == 1) return sum_up(f, to, columns, 1);
-  Scratch scratch(stream);
-  float* parts = scratch.take<float>(rows * pieces);
+  Workspace workspace(stream);
+  float* parts = workspace.allocate<float>(rows * pieces);
   sum_up(f, SumTo<float>{parts, false}, columns, pieces);
   sum_up(ReadPieces{parts, pieces}, to, pieces, 1);
 }
 
-// ---- columns: y[outer, column] from rows, the matrices one after the other ---------------------
+// ---- column sums: y[outer, column] -------------------------------------------------------------
 
-constexpr int kColumnRows = 16;        // rows of threads
-constexpr int64_t kShortColumn = 256;  // rows that are summed by one kernel
+constexpr int kColumnRows = 16;        // threads of a block along y
+constexpr int64_t kShortColumn = 256;  // fewest rows of a piece
 
-// f(outer * rows + row, column)
+// Calls f(outer * rows + row, column).
 template <class F, class Put>
 __global__ void column_sums_kernel(int64_t rows, int64_t columns, int64_t pieces, int64_t piece, F f, Put to) {
   __shared__ float sums[kColumnRows][kWarp];
@@ -79,7 +79,7 @@ __global__ void column_sums_kernel(int64_t rows, int64_t columns, int64_t pieces
   to.put(int64_t{blockIdx.x} * columns + column, sum);
 }
 
-// The pieces of one sum are `columns` apart.
+// Reads the partial sums [outer, pieces, columns].
 struct ReadColumns {
   const float* parts;
   int64_t columns;
@@ -97,15 +97,15 @@ void column_sums(Stream& stream, int64_t outer, int64_t rows, int64_t columns, F
            out);
   };
   const int64_t blocks = ceil_div(columns, kWarp) * outer;
-  const int64_t most = std::max<int64_t>(1, kEnoughBlocks / std::max<int64_t>(blocks, 1));
-  const int64_t pieces = std::clamp<int64_t>(rows / kShortPiece, 1, most);
+  const int64_t max_pieces = std::max<int64_t>(1, kEnoughBlocks / std::max<int64_t>(blocks, 1));
+  const int64_t pieces = std::clamp<int64_t>(rows / kShortPiece, 1, max_pieces);
   const int64_t piece = std::max<int64_t>(ceil_div(rows, pieces), 1);
   if (ceil_div(rows, piece) <= 1) return sum_up(f, to, rows, piece);
-  Scratch scratch(stream);
-  const int64_t made = ceil_div(rows, piece);
-  float* parts = scratch.take<float>(outer * made * columns);
+  Workspace workspace(stream);
+  const int64_t count = ceil_div(rows, piece);
+  float* parts = workspace.allocate<float>(outer * count * columns);
   sum_up(f, SumTo<float>{parts, false}, rows, piece);
-  sum_up(ReadColumns{parts, columns}, to, made, made);
+  sum_up(ReadColumns{parts, columns}, to, count, count);
 }
 
 }  // namespace fovea::cuda

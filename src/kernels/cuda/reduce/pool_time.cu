@@ -8,7 +8,7 @@ namespace {
 
 struct Sequences {
   int64_t steps, batch, depth;
-  const int32_t* lengths;  // null: all steps
+  const int32_t* lengths;  // null for all steps
 
   Sequences(const Tensor& x, const Tensor& of)
       : steps(x.dim(0)), batch(x.dim(1)), depth(x.dim(2)), lengths(of.data<int32_t>()) {}
@@ -20,7 +20,7 @@ struct Sequences {
   }
 };
 
-// A thread a column of [B,D].
+// Each thread processes one column of [B,D].
 template <class T> __global__ void pool_time_kernel(const T* x, T* y, int32_t* index, Sequences s, bool average) {
   for (int64_t k = first_element(); k < s.stride(); k += element_stride()) {
     const int64_t steps = s.steps_of(k);

@@ -13,8 +13,8 @@ template <class T> struct Elements {
   __device__ float operator()(int64_t row, int64_t column) const { return load(x + row * columns + column); }
 };
 
-// The sums of columns that lie in packs: a warp has 32 packs of columns of some rows, and the block adds up its warps.
-// Row `piece` of parts [outer,pieces,columns].
+// Column sums of aligned rows: each warp sums 32 packs of columns over some rows, and the block adds up its warps and
+// writes row `piece` of parts [outer,pieces,columns].
 constexpr int kSumWarps = 8;
 
 template <class T>
@@ -45,16 +45,16 @@ __global__ void packed_column_sums_kernel(const T* x, float* parts, int64_t rows
 }
 
 template <class T, class Y> void packed_column_sums(Stream& stream, const ReduceArgs& args, const SumTo<Y>& to) {
-  constexpr int64_t kEnough = 528, kFewRows = 4 * kSumWarps;  // blocks; rows of one
+  constexpr int64_t kEnoughBlocks = 528, kMinRows = 4 * kSumWarps;  // of a grid; of a block
   const int64_t across = ceil_div(args.inner, kWarp * kPack);
-  const int64_t most = std::clamp<int64_t>(kEnough / (across * args.outer), 1, kShortColumn);
-  const int64_t pieces = std::clamp<int64_t>(args.count / kFewRows, 1, most);
-  const int64_t piece = ceil_div(args.count, pieces), made = ceil_div(args.count, piece);
-  Scratch scratch(stream);
-  float* parts = scratch.take<float>(args.outer * made * args.inner);
-  const Grid grid = {dim3(to_unsigned(across), to_unsigned(made), to_unsigned(args.outer)), dim3(kWarp, kSumWarps)};
+  const int64_t max_pieces = std::clamp<int64_t>(kEnoughBlocks / (across * args.outer), 1, kShortColumn);
+  const int64_t pieces = std::clamp<int64_t>(args.count / kMinRows, 1, max_pieces);
+  const int64_t piece = ceil_div(args.count, pieces), count = ceil_div(args.count, piece);
+  Workspace workspace(stream);
+  float* parts = workspace.allocate<float>(args.outer * count * args.inner);
+  const Grid grid = {dim3(to_unsigned(across), to_unsigned(count), to_unsigned(args.outer)), dim3(kWarp, kSumWarps)};
   launch(stream, packed_column_sums_kernel<T>, grid, args.x.data<T>(), parts, args.count, args.inner, piece);
-  column_sums(stream, args.outer, made, args.inner, ReadColumns{parts, args.inner}, to);
+  column_sums(stream, args.outer, count, args.inner, ReadColumns{parts, args.inner}, to);
 }
 
 template <class T, class Y> void sums(Stream& stream, const ReduceArgs& args) {
@@ -71,34 +71,34 @@ template <class T, class Y> void sums(Stream& stream, const ReduceArgs& args) {
   }
 }
 
-template <class T> __device__ void put_best(Best best, T* y, int32_t* index, int64_t at) {
+template <class T> __device__ void store_argmax(ArgMax best, T* y, int32_t* index, int64_t at) {
   store(y + at, best.index < 0 ? -kInfinity : best.value);
   if (index != nullptr) index[at] = best.index;
 }
 
-// inner 1: a team a row.
+// The maximum of each row, for inner = 1. Each team of threads processes one row.
 template <int kTeam, class T>
 __global__ void row_maximum_kernel(const T* x, T* y, int32_t* index, int64_t rows, int64_t count) {
   const int64_t row = team_row();
   if (row >= rows) return;
-  Best best = {0.0f, -1};
+  ArgMax best = {0.0f, -1};
   for (int64_t j = threadIdx.x; j < count; j += kTeam) {
-    best = Better()(best, {load(x + row * count + j), static_cast<int32_t>(j)});
+    best = LargerArgMax()(best, {load(x + row * count + j), static_cast<int32_t>(j)});
   }
-  best = Team<kTeam>::all(best, Better());
-  if (threadIdx.x == 0) put_best(best, y, index, row);
+  best = Team<kTeam>::all(best, LargerArgMax());
+  if (threadIdx.x == 0) store_argmax(best, y, index, row);
 }
 
-// A thread a column.
+// Each thread processes one column.
 template <class T>
 __global__ void column_maximum_kernel(const T* x, T* y, int32_t* index, int64_t outer, int64_t count, int64_t inner) {
   for (int64_t k = first_element(); k < outer * inner; k += element_stride()) {
     const int64_t o = k / inner, i = k % inner;
-    Best best = {0.0f, -1};
+    ArgMax best = {0.0f, -1};
     for (int64_t j = 0; j < count; ++j) {
-      best = Better()(best, {load(x + (o * count + j) * inner + i), static_cast<int32_t>(j)});
+      best = LargerArgMax()(best, {load(x + (o * count + j) * inner + i), static_cast<int32_t>(j)});
     }
-    put_best(best, y, index, k);
+    store_argmax(best, y, index, k);
   }
 }
 

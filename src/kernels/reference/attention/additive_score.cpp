@@ -26,7 +26,7 @@ void additive_score(Stream&, const AdditiveScoreArgs& args) {
   });
 }
 
-// With z = tanh(query + keys): dv = dscore z, and the sum inside gets dscore v (1 - z^2).
+// With z = tanh(query + keys): dv = dscore z, and the argument of tanh gets dscore v (1 - z^2).
 void additive_score_grad(Stream&, const AdditiveScoreGradArgs& args) {
   const ScoreShape shape = score_shape(args.query, args.keys, args.heads);
   const int64_t width = args.query.dim(-1) / args.heads;
@@ -50,11 +50,11 @@ void additive_score_grad(Stream&, const AdditiveScoreGradArgs& args) {
 }
 
 void additive_attention(Stream& stream, const AdditiveAttentionArgs& args) {
-  additive_attention_by_parts(reference_kernels(), stream, args);
+  additive_attention_unfused(reference_kernels(), stream, args);
 }
 
 void additive_attention_grad(Stream& stream, const AdditiveAttentionGradArgs& args) {
-  additive_attention_grad_by_parts(reference_kernels(), stream, args);
+  additive_attention_grad_unfused(reference_kernels(), stream, args);
 }
 
 }  // namespace fovea::reference

@@ -11,7 +11,7 @@ namespace fovea::reference {
 
 namespace {
 
-// The masked scores of dot attention, which forward and backward both compute.
+// The masked scores of dot-product attention, which forward and backward both compute.
 template <class T, class Args> class DotScores {
  public:
   explicit DotScores(const Args& args)
@@ -46,7 +46,7 @@ void dot_attention(Stream&, const DotAttentionArgs& args) {
     const DotScores<T, DotAttentionArgs> score(args);
     const DropoutFactor<T> factor(args.dropout, args.random);
     std::vector<T> scores(static_cast<size_t>(shape.keys));
-    int64_t cell = 0;  // of [B,H,T,S]
+    int64_t cell = 0;  // flat index of [B,H,T,S]
     for_each_query(shape, [&](int64_t b, int64_t h, int64_t t) {
       for (int64_t s = 0; s < shape.keys; ++s) scores[static_cast<size_t>(s)] = score(b, h, t, s);
       const RowSoftmax<T> row{std::span<const T>(scores)};
@@ -55,18 +55,18 @@ void dot_attention(Stream&, const DotAttentionArgs& args) {
       for (int64_t s = 0; s < shape.keys; ++s, ++cell) {
         const T weight = row.weight(scores[static_cast<size_t>(s)]);
         if (weights) weights(b, h, t, s) = weight;
-        if (weight == 0) continue;  // what an absent value holds does not matter
+        if (weight == 0) continue;  // the value of a masked key may be NaN
         for (int64_t i = 0; i < width; ++i) out(t, b, h, i) += weight * factor(cell) * values(s, b, h, i);
       }
     });
   });
 }
 
-// With weights w = exp(score - lse) and dropout's factors f:
+// With weights w = exp(score - lse) and dropout factors f:
 //   dvalues = w f dout,  dw = f (dout . values),  dscore = w (dw - sum over s of w dw),
-// where that sum is dout . out, since out = sum of w f values.
+// where the sum equals dout . out, because out = sum of w f values.
 void dot_attention_grad(Stream&, const DotAttentionGradArgs& args) {
-  clear_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
+  zero_unless(args.accumulate, {args.dquery, args.dkeys, args.dvalues});
   const ScoreShape shape = score_shape(args.query, args.keys, args.heads);
   with_type_of(args.query, [&]<class T>(T) {
     const auto query = heads_of<T>(args.query, shape, shape.queries), keys = heads_of<T>(args.keys, shape, shape.keys);
@@ -79,7 +79,7 @@ void dot_attention_grad(Stream&, const DotAttentionGradArgs& args) {
     const DotScores<T, DotAttentionGradArgs> score(args);
     const DropoutFactor<T> factor(args.dropout, args.random);
     const int64_t key_width = keys.sizes[3], value_width = values.sizes[3];
-    int64_t cell = 0;  // of [B,H,T,S]
+    int64_t cell = 0;  // flat index of [B,H,T,S]
     for_each_query(shape, [&](int64_t b, int64_t h, int64_t t) {
       T sum_wdw = 0;
       for (int64_t i = 0; i < value_width; ++i) sum_wdw += dout(t, b, h, i) * out(t, b, h, i);

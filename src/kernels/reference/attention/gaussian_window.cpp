@@ -8,7 +8,7 @@ namespace fovea::reference {
 
 namespace {
 
-// exp(-(s - center)^2 / (2 sigma^2)), 0 outside the width.
+// Returns exp(-(s - center)^2 / (2 sigma^2)), 0 outside the width.
 template <class T, class Args> T window_at(const Args& args, T distance) {
   const T sigma = static_cast<T>(args.sigma), width = static_cast<T>(args.width);
   if (width > 0 && std::abs(distance) > width) return 0;

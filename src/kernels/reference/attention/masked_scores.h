@@ -1,4 +1,4 @@
-// What softmax, sparsemax and dot attention share: the mask, and the softmax of one row.
+// The mask and the softmax of one row, for softmax, sparsemax and dot-product attention.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace fovea::reference {
 
-// A score under its mask: -inf when the key is absent (whatever the score was), else score + bias.
+// Returns the masked score: -inf if the key is masked (whatever the score is), else score + bias.
 template <class T> class Masked {
  public:
   explicit Masked(const Mask& mask) : mask_(mask) {}
@@ -20,7 +20,7 @@ template <class T> class Masked {
     if (!mask_.bias) return score;
     const int64_t batch = mask_.bias.dim(0), heads = mask_.bias.dim(1), queries = mask_.bias.dim(2);
     const auto bias_of = view<T>(mask_.bias, batch, heads, queries, mask_.bias.dim(3));
-    const T bias = bias_of(b % batch, h % heads, t % queries, s);  // an axis of one serves every index
+    const T bias = bias_of(b % batch, h % heads, t % queries, s);  // an axis of size one is broadcast
     return bias == -kInfinity<T> ? bias : score + bias;
   }
 
@@ -28,8 +28,8 @@ template <class T> class Masked {
   const Mask& mask_;
 };
 
-// The softmax over one row of masked scores, shifted by the largest so that exp cannot overflow.
-// A row without a key has weights 0, their logarithms and the log-sum-exp are -inf.
+// The softmax of one row of masked scores. The maximum is subtracted so that exp cannot overflow. A row whose keys are
+// all masked has weights 0; their logarithms and the log-sum-exp are -inf.
 template <class T> class RowSoftmax {
  public:
   explicit RowSoftmax(std::span<const T> scores) {

@@ -1,4 +1,5 @@
-// Rotary positions (Su et al. 2021): pairs of a head's elements turned by an angle that grows with position.
+// Rotary position embeddings (Su et al. 2021): pairs of elements of a head are rotated by an angle proportional to the
+// position.
 #include "kernels/rotary.h"
 
 #include "kernels/reference/common/elements.h"
@@ -13,7 +14,7 @@ void rotary(Stream&, const RotaryArgs& args) {
     const auto put = [&](T& cell, T value) { cell = args.accumulate ? cell + value : value; };
     for (int64_t t = 0; t < steps; ++t)
       for (int64_t i = 0; i < depth / 2; ++i) {
-        const auto [cosine, sine] = rotary_turn(args.position + t * args.stride, i, depth, args.back);
+        const auto [cosine, sine] = rotary_rotation(args.position + t * args.stride, i, depth, args.inverse);
         const T c = static_cast<T>(cosine), s = static_cast<T>(sine);
         for (int64_t b = 0; b < batch; ++b)
           for (int64_t h = 0; h < heads; ++h) {

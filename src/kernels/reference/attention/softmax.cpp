@@ -9,7 +9,7 @@ namespace fovea::reference {
 
 namespace {
 
-// Calls body(the row's masked scores [S], the row's y [S]) for each row of x and y, [B,H,T,S].
+// Calls body(masked scores [S], y [S]) for each row of x and y [B,H,T,S].
 template <class T, class Args, class Body> void for_each_row(const Args& args, Body body) {
   const ScoreShape& shape = args.shape;
   const auto x = view<T>(args.x, shape.batch, shape.heads, shape.queries, shape.keys);
@@ -24,7 +24,7 @@ template <class T, class Args, class Body> void for_each_row(const Args& args, B
       }
 }
 
-// The same for a gradient: body(y, dy, dx), each [S].
+// Calls body(y, dy, dx), each [S], for each row of a gradient.
 template <class T, class Args, class Body> void for_each_row_grad(const Args& args, Body body) {
   const int64_t rows = args.shape.batch * args.shape.heads * args.shape.queries;
   const size_t keys = static_cast<size_t>(args.shape.keys);
@@ -34,8 +34,8 @@ template <class T, class Args, class Body> void for_each_row_grad(const Args& ar
   for (int64_t n = 0; args.dx && n < rows; ++n) body(row(args.y, n), row(args.dy, n), row(args.dx, n));
 }
 
-// The threshold tau for which the sum of max(0, z - tau) is 1: with the k largest z as support,
-// tau = (their sum - 1) / k, for the largest k whose smallest member still exceeds it.
+// Returns the threshold tau for which the sum of max(0, z - tau) is 1: with the k largest z as support, tau = (their
+// sum - 1) / k, for the largest k whose smallest element exceeds tau.
 template <class T> T sparsemax_threshold(std::span<const T> scores) {
   std::vector<T> z(scores.begin(), scores.end());
   std::sort(z.begin(), z.end(), std::greater<T>());
@@ -60,7 +60,7 @@ void softmax(Stream&, const SoftmaxArgs& args) {
   });
 }
 
-// dx = y (dy - sum y dy), and for the logarithm dx = dy - exp(y) sum dy, over the cells that are present.
+// dx = y (dy - sum y dy), and for the logarithm dx = dy - exp(y) sum dy, over the unmasked keys.
 void softmax_grad(Stream&, const SoftmaxGradArgs& args) {
   with_type_of(args.y, [&]<class T>(T) {
     for_each_row_grad<T>(args, [&](std::span<const T> y, std::span<const T> dy, std::span<T> dx) {
@@ -83,7 +83,7 @@ void sparsemax(Stream&, const SparsemaxArgs& args) {
   });
 }
 
-// On the support dx = dy - its mean over the support; elsewhere the output stays 0.
+// On the support, dx = dy - the mean of dy over the support; elsewhere the output stays 0.
 void sparsemax_grad(Stream&, const SparsemaxGradArgs& args) {
   with_type_of(args.y, [&]<class T>(T) {
     for_each_row_grad<T>(args, [&](std::span<const T> y, std::span<const T> dy, std::span<T> dx) {

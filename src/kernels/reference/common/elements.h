@@ -1,5 +1,5 @@
-// How the reference reads and writes elements: one dispatch on the dtype, and tensors addressed by their
-// indices, so that a kernel reads like its equation.
+// Access to elements in the reference kernels: one dispatch on the dtype, and views indexed like the symbols of an
+// equation.
 #pragma once
 
 #include <cassert>
@@ -19,7 +19,7 @@ template <class Body> void with_type_of(const Tensor& x, Body&& body) {
   body(float{});
 }
 
-// Elements of a row-major tensor by their indices: x(t, b, d). False when the tensor was not given.
+// The elements of a row-major tensor by their indices: x(t, b, d). False if the tensor is absent.
 template <class T, int kRank> struct View {
   T* data;
   int64_t sizes[kRank];
@@ -38,13 +38,13 @@ template <class T, int kRank> struct View {
   }
 };
 
-// The tensor's elements as an array of these sizes, whatever shape of the same size it has.
+// Returns a view of the elements with these sizes; the tensor may have another shape with as many elements.
 template <class T, class... Size> View<T, sizeof...(Size)> view(const Tensor& x, Size... sizes) {
   assert(!x || x.size() == (int64_t{1} * ... * sizes));
   return {x.data<T>(), {int64_t{sizes}...}};
 }
 
-// One element of any dtype. What is kept as i32 is cut towards zero.
+// Loads and stores one element of any dtype. i32 is truncated towards zero.
 inline double load(const Tensor& x, int64_t index) {
   switch (x.dtype()) {
     case DType::kF32: return x.data<float>()[index];

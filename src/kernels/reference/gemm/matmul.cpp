@@ -1,5 +1,5 @@
-// c[g] (+)= alpha * a[g] b[g] + bias. Factors of any dtype are read as f64, summed in f64 and rounded once,
-// when c is written; `precision` therefore has no say.
+// c[g] (+)= alpha * a[g] b[g] + bias. Factors of any dtype are converted to f64, summed in f64 and rounded once, when c
+// is written; `precision` has no effect.
 #include <vector>
 
 #include "kernels/reference/common/elements.h"
@@ -9,7 +9,7 @@ namespace fovea::reference {
 
 namespace {
 
-// Matrix g of a batch, as it enters the product: [rows, columns] without strides or transposition.
+// Matrix g of a batch as it enters the product: [rows, columns], with strides and transposition resolved.
 std::vector<double> factor(const Matrix& x, int64_t g, int64_t rows, int64_t columns) {
   std::vector<double> dense(static_cast<size_t>(rows * columns));
   for (int64_t i = 0; i < rows; ++i) {

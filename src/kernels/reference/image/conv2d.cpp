@@ -1,4 +1,4 @@
-// Convolution of images [B,Y,X,C] (as a cross-correlation, as everywhere in this field).
+// Convolution of images [B,Y,X,C], defined as cross-correlation, as usual in deep learning.
 #include "kernels/reference/functions.h"
 #include "kernels/reference/image/image_views.h"
 

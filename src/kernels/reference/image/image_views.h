@@ -1,12 +1,12 @@
-// Images [B,Y,X,C] addressed by pixel and channel, and the cells of a window.
+// Views of images [B,Y,X,C] that are indexed by pixel and channel, and iteration over a window.
 #pragma once
 
 #include "kernels/reference/common/elements.h"
 
 namespace fovea::reference {
 
-// Calls body(wy, wx, iy, ix) for each cell of the window at output (oy, ox) that lies inside the image
-// [.., height, width, ..]: its place in the window, and in the image.
+// Calls body(wy, wx, iy, ix) for each position of the window at output (oy, ox) that is inside the image [.., height,
+// width, ..]: its index in the window, and in the image.
 template <class Body> void for_each_cell(const Window& window, const Tensor& image, int64_t oy, int64_t ox, Body body) {
   for (int64_t wy = 0; wy < window.height; ++wy)
     for (int64_t wx = 0; wx < window.width; ++wx) {

@@ -1,4 +1,4 @@
-// Concatenation of column blocks, and its inverse.
+// Concatenation of blocks of columns, and the inverse operation.
 #include "kernels/reference/common/elements.h"
 #include "kernels/reference/functions.h"
 
@@ -6,7 +6,8 @@ namespace fovea::reference {
 
 namespace {
 
-// Calls body(of the piece, of the joined row) for every element of the pieces that are given.
+// Calls body(element of the piece, element of the concatenated tensor) for each element of the pieces that have a
+// tensor.
 template <class T, class Body>
 void for_each_joined(std::span<const Piece> pieces, const Tensor& joined, int64_t outer, Body body) {
   int64_t total = 0, begin = 0;

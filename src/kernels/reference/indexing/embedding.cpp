@@ -1,4 +1,4 @@
-// Rows of an embedding table, and their gradient.
+// Embedding lookup and its gradient.
 #include "kernels/reference/common/elements.h"
 #include "kernels/reference/functions.h"
 

@@ -14,7 +14,7 @@ void for_each_pick(const GatherShape& s, const Tensor& whole, const Tensor& inde
   const auto at = view<int32_t>(index, s.index_outer * s.picks * s.index_inner);
   for (int64_t o = 0; o < s.outer; ++o)
     for (int64_t k = 0; k < s.picks; ++k)
-      for (int64_t i = 0; i < s.inner; ++i) body(all(o, at(index_place(s, o, k, i)), i), some(o, k, i));
+      for (int64_t i = 0; i < s.inner; ++i) body(all(o, at(index_position(s, o, k, i)), i), some(o, k, i));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One of each row, by lot or by size; and the largest of each row.
+// Sampling of an index of each row, and the k largest elements of each row.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,12 +10,12 @@
 
 namespace fovea::reference {
 
-void choose(Stream&, const ChooseArgs& args) {
+void sample(Stream&, const SampleArgs& args) {
   const int64_t width = args.weights.dim(-1), rows = width == 0 ? 0 : args.weights.size() / width;
   with_type_of(args.weights, [&]<class T>(T) {
-    const auto weights = view<T>(args.weights, rows, width), chosen = view<T>(args.chosen, rows, width);
+    const auto weights = view<T>(args.weights, rows, width), chosen = view<T>(args.one_hot, rows, width);
     for (int64_t n = 0; n < rows; ++n) {
-      const int64_t pick = chosen_index(&weights(n, 0), width, args.random, n);
+      const int64_t pick = sample_index(&weights(n, 0), width, args.random, n);
       for (int64_t s = 0; s < width; ++s) chosen(n, s) = s == pick ? T(1) : T(0);
     }
   });

@@ -36,7 +36,7 @@ void batch_norm(Stream&, const BatchNormArgs& args) {
 
 // With the normalised z: dx = gamma rstd (dy - mean(dy) - z mean(dy z)), where the means are 0 outside training.
 void batch_norm_grad(Stream&, const BatchNormGradArgs& args) {
-  clear_unless(args.accumulate, {args.dx});
+  zero_unless(args.accumulate, {args.dx});
   const int64_t channels = args.gamma.size(), rows = channels > 0 ? args.x.size() / channels : 0;
   with_type_of(args.x, [&]<class T>(T) {
     const auto x = view<T>(args.x, rows, channels);

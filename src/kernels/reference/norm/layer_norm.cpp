@@ -10,7 +10,7 @@
 namespace fovea::reference {
 
 void layer_norm(Stream& stream, const LayerNormArgs& given) {
-  const LayerNormArgs args = norm_of_sum(reference_kernels(), stream, given);
+  const LayerNormArgs args = add_residual(reference_kernels(), stream, given);
   const int64_t rows = args.mean.size(), width = args.gamma.size();
   with_type_of(args.x, [&]<class T>(T) {
     const auto x = view<T>(args.x, rows, width), y = view<T>(args.y, rows, width);
@@ -29,7 +29,7 @@ void layer_norm(Stream& stream, const LayerNormArgs& given) {
 
 // With the normalised row z and g = dy gamma: dx = rstd (g - mean(g) - z mean(g z)).
 void layer_norm_grad(Stream& stream, const LayerNormGradArgs& args) {
-  clear_unless(args.accumulate, {args.dx});
+  zero_unless(args.accumulate, {args.dx});
   const int64_t rows = args.mean.size(), width = args.gamma.size();
   with_type_of(args.x, [&]<class T>(T) {
     const auto x = view<T>(args.x, rows, width);
@@ -51,7 +51,7 @@ void layer_norm_grad(Stream& stream, const LayerNormGradArgs& args) {
       }
     }
   });
-  drop_grad_of_sum(reference_kernels(), stream, args);
+  residual_grad(reference_kernels(), stream, args);
 }
 
 }  // namespace fovea::reference

@@ -1,4 +1,4 @@
-// Division of rows by their Euclidean length.
+// Division of rows by their Euclidean norm.
 #include <algorithm>
 #include <cmath>
 
@@ -23,8 +23,8 @@ void normalize(Stream&, const NormalizeArgs& args) {
   });
 }
 
-// dx = scale (dy - y (y . dy)): what of dy points along the row only changes its length. A row shorter
-// than epsilon was divided by a constant, so that its gradient is |scale| dy alone.
+// dx = scale (dy - y (y . dy)): the component of dy along the row only changes the norm. A row whose norm is below
+// epsilon was divided by a constant, so that its gradient is |scale| dy.
 void normalize_grad(Stream&, const NormalizeGradArgs& args) {
   if (!args.dx) return;
   const int64_t rows = args.scale.size(), width = args.y.dim(-1);

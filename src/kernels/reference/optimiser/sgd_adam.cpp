@@ -1,5 +1,5 @@
-// Optimisers: the gradient's norm, SGD with momentum, and Adam (Kingma & Ba 2015) with its weight decay
-// added to the gradient or decoupled from it (Loshchilov & Hutter 2019).
+// Optimisers: the norm of the gradient, SGD with momentum, and Adam (Kingma & Ba 2015) with weight decay that is added
+// to the gradient or decoupled from it (Loshchilov & Hutter 2019).
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace fovea::reference {
 
 namespace {
 
-// What every gradient is multiplied by so that their common norm is at most max_norm.
+// Returns the factor that scales all gradients so that their total norm is at most max_norm.
 template <class T, class Args> T clip_factor(const Args& args) {
   if (args.max_norm == 0.0f) return 1;
   return std::min(T(1), static_cast<T>(args.max_norm) / std::sqrt(static_cast<T>(load(args.squared_norm, 0))));

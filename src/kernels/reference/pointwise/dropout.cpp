@@ -1,4 +1,4 @@
-// Dropout (Srivastava et al. 2014), with a residual and a gate.
+// Dropout (Srivastava et al. 2014) with an optional residual connection and gate.
 #include "kernels/reference/pointwise/dropout.h"
 
 #include "kernels/reference/common/elements.h"

@@ -1,4 +1,4 @@
-// Which elements dropout keeps. `dropout` and the weights of dot attention share it.
+// The dropout factors, for `dropout` and for the weights of dot-product attention.
 #pragma once
 
 #include "base/random.h"
@@ -6,14 +6,14 @@
 
 namespace fovea::reference {
 
-// What element `index` is multiplied by: 0, or 1 / (1 - rate) when it is kept.
+// Returns the factor of element `index`: 0, or 1 / (1 - rate) if it is kept.
 template <class T> class DropoutFactor {
  public:
-  DropoutFactor(float rate, const RandomSite& random)
+  DropoutFactor(float rate, const RandomStream& random)
       : kept_(T(1) / (T(1) - static_cast<T>(rate))), seed_(random.seed) {
-    if (!random.step) return;  // all are kept
+    if (!random.step) return;  // without a step nothing is dropped
     threshold_ = drop_threshold(rate);
-    stream_ = uint64_t{static_cast<uint32_t>(random.step.data<int32_t>()[0])} << 32 | random.site;
+    stream_ = uint64_t{static_cast<uint32_t>(random.step.data<int32_t>()[0])} << 32 | random.op_index;
   }
   T operator()(int64_t index) const {
     return random_word(seed_, stream_, static_cast<uint64_t>(index)) >= threshold_ ? kept_ : T(0);

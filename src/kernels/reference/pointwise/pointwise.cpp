@@ -1,4 +1,4 @@
-// Elementwise kernels. The functions and their derivatives are those of kernels/pointwise.h.
+// Elementwise kernels. kernels/pointwise.h defines the functions and their derivatives.
 #include "kernels/pointwise.h"
 
 #include "kernels/reference/common/elements.h"
@@ -42,7 +42,7 @@ void unary_grad(Stream&, const UnaryGradArgs& args) {
       const T* z = (f.kReadsInput ? args.x : args.y).template data<T>();
       const T* dy = args.dy.data<T>();
       T* dx = args.dx.data<T>();
-      clear_unless(args.accumulate, {args.dx});
+      zero_unless(args.accumulate, {args.dx});
       for (int64_t i = 0; i < args.dx.size(); ++i) dx[i] += f.grad(z[i], dy[i]);
     });
   });

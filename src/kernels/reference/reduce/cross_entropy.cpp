@@ -1,4 +1,4 @@
-// The cross-entropy of a softmax with a smoothed target (Szegedy et al. 2016).
+// The cross-entropy of a softmax with label smoothing (Szegedy et al. 2016).
 #include "kernels/reference/attention/masked_scores.h"
 #include "kernels/reference/functions.h"
 
@@ -23,7 +23,7 @@ void cross_entropy(Stream&, const CrossEntropyArgs& args) {
   });
 }
 
-// dlogits = dloss (p - q), where q is the smoothed target.
+// dlogits = dloss (p - q), where q is the smoothed target distribution.
 void cross_entropy_grad(Stream&, const CrossEntropyGradArgs& args) {
   if (!args.dlogits) return;
   const int64_t rows = args.targets.size(), classes = args.logits.dim(-1);
