@@ -7,17 +7,6 @@
 
 namespace fovea {
 
-namespace {
-
-// The mean of each sentence's states, [S,B,D] -> [B,D]: attention with equal scores.
-Var mean_state(const Encoded& encoded) {
-  const Var& states = encoded.states;
-  const Var scores(zeros({states.dim(1), 1, 1, states.dim(0)}, states.dtype(), states.device()));
-  return mix(softmax(scores, {.lengths = encoded.lengths}), states).reshape({states.dim(1), states.dim(2)});
-}
-
-}  // namespace
-
 Bridge::Bridge(Parameters& parameters, const ModelConfig& config, const Encoder& encoder) {
   const int64_t depth = encoder.initial_depth() > 0 ? encoder.initial_depth() : encoder.depth();
   for (int64_t layer = 0; layer < config.decoder_layers; ++layer) {
@@ -30,7 +19,7 @@ Bridge::Bridge(Parameters& parameters, const ModelConfig& config, const Encoder&
 
 std::vector<State> Bridge::operator()(const Encoded& encoded) const {
   std::vector<State> from = encoded.initial;
-  if (from.empty()) from.push_back({mean_state(encoded), {}});
+  if (from.empty()) from.push_back({pool_time(PoolOp::kAverage, encoded.states, encoded.lengths), {}});
   std::vector<State> initial;
   for (size_t layer = 0; layer < state_.size(); ++layer) {
     const State& last = from[std::min(layer, from.size() - 1)];
