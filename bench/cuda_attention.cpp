@@ -42,7 +42,7 @@ class Attending {
         tape_(device) {}
 
   Var forward(const Var& query, const Var& keys, const Var& values, const Var& v) const {
-    if (additive_) return mix(softmax(additive_score(query, keys, v, sizes_.heads)), values);
+    if (additive_) return weighted_sum(softmax(additive_score(query, keys, v, sizes_.heads)), values);
     return dot_attention(query, keys, values, {.heads = sizes_.heads, .mask = {.causal = sizes_.causal}}).out;
   }
   void forward() {

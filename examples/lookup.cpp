@@ -75,9 +75,9 @@ int main() {
     const Batch batch = draw_batch(random);
     tape.reset();
     const TapeScope tape_scope(tape);
-    const Var query = question(batch.questions);                     // [T,B,D]
-    const Var weights = softmax(dot_score(query, key(batch.keys)));  // [B,1,T,S]
-    const Var logits = answer(mix(weights, value(batch.values)));    // [T,B,V]
+    const Var query = question(batch.questions);                            // [T,B,D]
+    const Var weights = softmax(dot_score(query, key(batch.keys)));         // [B,1,T,S]
+    const Var logits = answer(weighted_sum(weights, value(batch.values)));  // [T,B,V]
     const Var loss = mean(cross_entropy(logits, batch.answers));
     if (step % (terminal ? 3 : 50) == 0) {
       if (terminal && step > 0) fmt::print("\033[{}A", kPairs + 4);

@@ -239,7 +239,7 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
     if (!query.edits.empty()) weights = edited(weights, memory, query);
     result.weights = weights;
     if (config_.coverage) result.coverage = query.coverage ? query.coverage + weights : weights;
-    result.context = mix(dropout(weights, static_cast<float>(config_.dropout)), memory.values);
+    result.context = weighted_sum(dropout(weights, static_cast<float>(config_.dropout)), memory.values);
   }
   if (query.capture_scores) {
     result.scores = scores(memory, query, q);

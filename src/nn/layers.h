@@ -36,7 +36,7 @@ class FusedLinear {
   // Whether the weights are adjacent, on a device where one large GEMM is faster than several: a GPU.
   bool available(const Var& x) const { return weights_ && biases_ && !x.device().on_host(); }
   // [...,in] -> [count,...,out]
-  Var operator()(const Var& x) const { return linears(x, weights_.var(), biases_.var(), count_); }
+  Var operator()(const Var& x) const { return stacked_linear(x, weights_.var(), biases_.var(), count_); }
 
  private:
   int64_t count_;

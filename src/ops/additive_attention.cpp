@@ -1,7 +1,7 @@
-// Additive attention whole, as a decoder's step needs it. Scores, softmax and the weighted sum are one kernel where the
-// backend has one; the gradients of what is attended over wait for all steps.
-#include "ops/attention_looks.h"
+// Fused additive attention for the steps of a decoder: scores, softmax and weighted sum in one kernel where the backend
+// has one. The gradients of keys, values and v are deferred and computed for all steps together.
 #include "ops/check.h"
+#include "ops/deferred_steps.h"
 #include "ops/heads.h"
 #include "ops/ops.h"
 
@@ -9,11 +9,11 @@ namespace fovea {
 
 namespace {
 
-struct AdditiveLook {
+struct AdditiveStep {
   Tensor query, dscore, weights, dout;
 };
 
-class AdditiveLooks final : public Looks<AdditiveLook> {
+class DeferredAdditiveAttention final : public DeferredSteps<AdditiveStep> {
  public:
   struct Context {
     Var keys, values, v;
@@ -21,24 +21,24 @@ class AdditiveLooks final : public Looks<AdditiveLook> {
     int64_t heads;
     Precision precision;
   };
-  explicit AdditiveLooks(const Context& context) : context_(context) {}
+  explicit DeferredAdditiveAttention(const Context& context) : context_(context) {}
 
   void flush(Tape& tape) override {
     const auto& [keys, values, v, lengths, heads, precision] = context_;
     const Device d = keys.device();
-    const int64_t steps = queries(&AdditiveLook::query), batch = keys.dim(1), rows = batch * heads;
+    const int64_t steps = queries(&AdditiveStep::query), batch = keys.dim(1), rows = batch * heads;
     const Shape of_scores = {batch, heads, steps, keys.dim(0)};
-    kernels(d).additive_score_grad(stream(d), {.query = joined(&AdditiveLook::query, 1, {steps, batch, keys.dim(2)}),
+    kernels(d).additive_score_grad(stream(d), {.query = joined(&AdditiveStep::query, 1, {steps, batch, keys.dim(2)}),
                                                .keys = keys.value(),
                                                .v = v.value(),
                                                .lengths = lengths,
-                                               .dscore = joined(&AdditiveLook::dscore, rows, of_scores),
+                                               .dscore = joined(&AdditiveStep::dscore, rows, of_scores),
                                                .dkeys = keys.grad(),
                                                .dv = v.grad(),
                                                .heads = heads});
     if (values.needs_grad()) {
-      const Tensor weights = joined(&AdditiveLook::weights, rows, of_scores);
-      const Tensor dout = joined(&AdditiveLook::dout, 1, {steps, batch, values.dim(2)});
+      const Tensor weights = joined(&AdditiveStep::weights, rows, of_scores);
+      const Tensor dout = joined(&AdditiveStep::dout, 1, {steps, batch, values.dim(2)});
       const auto [dvalues, accumulate] = values.grad_slot();
       kernels(d).matmul(stream(d), {.a = per_head(weights, true),
                                     .b = per_head(dout, heads),
@@ -104,14 +104,14 @@ Attended additive_attention(const Var& query, const Var& keys, const Var& v, con
       kernels(d).affine(stream(d), {.x = dquery, .y = to.tensor, .accumulate = true});
     }
     Tape& tape = *Tape::current();
-    const AdditiveLooks::Context context{keys, values, v, options.lengths, heads, precision};
-    const AdditiveLook look{query.value(), dscore, weights, dout};
+    const DeferredAdditiveAttention::Context context{keys, values, v, options.lengths, heads, precision};
+    const AdditiveStep step{query.value(), dscore, weights, dout};
     if (keys.needs_grad()) {
       tape.retain(dout);
-      return tape.defer_gradient<AdditiveLooks>(keys, context, look);
+      return tape.defer_gradient<DeferredAdditiveAttention>(keys, context, step);
     }
-    AdditiveLooks alone(context);
-    alone.add(tape, look);
+    DeferredAdditiveAttention alone(context);
+    alone.add(tape, step);
     alone.flush(tape);
   });
   return {y, weights};

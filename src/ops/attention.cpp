@@ -1,10 +1,10 @@
-// The pieces attention is made of: scores (dot product, additive), the weighted sum, fused scaled-dot
-// attention, and Luong's Gaussian window. Heads lie inside the last axis: matrix (b,h) of a sequence
-// [T,B,H*d] begins at (b*H+h)*d and its rows are B*H*d apart, so nothing is transposed in memory.
+// The building blocks of attention: scores (dot product, additive), the weighted sum, fused scaled-dot attention, and
+// Luong's Gaussian window. Heads are slices of the last axis: matrix (b,h) of a sequence [T,B,H*d] starts at element
+// (b*H+h)*d and its rows are B*H*d apart, so that nothing is transposed in memory.
 #include <cmath>
 
-#include "ops/attention_looks.h"
 #include "ops/check.h"
+#include "ops/deferred_steps.h"
 #include "ops/heads.h"
 #include "ops/ops.h"
 
@@ -12,12 +12,12 @@ namespace fovea {
 
 namespace {
 
-struct DotLook {
+struct DotStep {
   Tensor query, out, lse, dout;
 };
 
-// Steps whose masks and weights are plain: one kernel computes what all of them leave to the memory.
-class DotLooks final : public Looks<DotLook> {
+// Steps without dropout, bias or causal mask: one kernel computes the gradients of their keys and values together.
+class DeferredDotAttention final : public DeferredSteps<DotStep> {
  public:
   struct Context {
     Var keys, values;
@@ -25,24 +25,24 @@ class DotLooks final : public Looks<DotLook> {
     int64_t heads;
     float scale;
   };
-  explicit DotLooks(const Context& context) : context_(context) {}
-  static bool suits(const DotAttentionArgs& args) {
-    constexpr int64_t kFew = 8;
-    return !args.query.device().on_host() && args.query.dim(0) <= kFew && args.dropout == 0.0f && !args.mask.bias &&
-           !args.mask.causal;
+  explicit DeferredDotAttention(const Context& context) : context_(context) {}
+  static bool applies(const DotAttentionArgs& args) {
+    constexpr int64_t kMaxQueries = 8;
+    return !args.query.device().on_host() && args.query.dim(0) <= kMaxQueries && args.dropout == 0.0f &&
+           !args.mask.bias && !args.mask.causal;
   }
 
   void flush(Tape& tape) override {
     const auto& [keys, values, mask, heads, scale] = context_;
     const Device d = keys.device();
-    const int64_t steps = queries(&DotLook::query), batch = keys.dim(1);
+    const int64_t steps = queries(&DotStep::query), batch = keys.dim(1);
     const Shape of_values = {steps, batch, values.dim(2)};
-    kernels(d).dot_attention_grad(stream(d), {.query = joined(&DotLook::query, 1, {steps, batch, keys.dim(2)}),
+    kernels(d).dot_attention_grad(stream(d), {.query = joined(&DotStep::query, 1, {steps, batch, keys.dim(2)}),
                                               .keys = keys.value(),
                                               .values = values.value(),
-                                              .out = joined(&DotLook::out, 1, of_values),
-                                              .lse = joined(&DotLook::lse, batch * heads, {batch, heads, steps}),
-                                              .dout = joined(&DotLook::dout, 1, of_values),
+                                              .out = joined(&DotStep::out, 1, of_values),
+                                              .lse = joined(&DotStep::lse, batch * heads, {batch, heads, steps}),
+                                              .dout = joined(&DotStep::dout, 1, of_values),
                                               .dkeys = keys.grad(),
                                               .dvalues = values.grad(),
                                               .heads = heads,
@@ -55,8 +55,9 @@ class DotLooks final : public Looks<DotLook> {
   Context context_;
 };
 
-// Makes the gradients of these, where they are new and different ones (a memory may be its own keys and values) or make
-// up all of a new one: whoever adds to them first is to overwrite them.
+// Allocates the gradients of all these values without zeroing them and returns true, so that the kernel may overwrite
+// them; or returns false if one of them has a gradient already, if two of them are the same tensor (as keys and values
+// may be), or if they are parts of a tensor that they do not cover.
 bool allocate_unset_gradients(std::initializer_list<Var> all) {
   const auto whole_of = [](const Var& x) {
     Gradient* own = x.gradient();
@@ -127,13 +128,13 @@ Var dot_score(const Var& query, const Var& keys, int64_t heads, float scale) {
   });
 }
 
-Var mix(const Var& weights, const Var& values) {
-  Expect("mix", "weights", weights.value()).elements().rank(4);
-  Expect("mix", "values", values.value()).like(weights.value()).rank(3);
+Var weighted_sum(const Var& weights, const Var& values) {
+  Expect("weighted_sum", "weights", weights.value()).elements().rank(4);
+  Expect("weighted_sum", "values", values.value()).like(weights.value()).rank(3);
   const int64_t heads = weights.dim(1), queries = weights.dim(2), count = weights.dim(3);
-  expect_heads("mix", heads, values.dim(2));
+  expect_heads("weighted_sum", heads, values.dim(2));
   check(values.dim(0) == count && values.dim(1) == weights.dim(0),
-        "mix: expected values [{},{},D] for the weights {}, got {}", count, weights.dim(0), weights.shape(),
+        "weighted_sum: expected values [{},{},D] for the weights {}, got {}", count, weights.dim(0), weights.shape(),
         values.shape());
   const int64_t batch = weights.dim(0) * heads, depth = values.dim(2) / heads;
   const Device d = weights.device();
@@ -230,7 +231,7 @@ Attended dot_attention(const Var& query, const Var& keys, const Var& values, con
   }
   kernels(d).dot_attention(stream(d), args);
   const Var out = Tape::add_node(args.out, {query, keys, values}, [=](const Tensor& dout) {
-    const bool later = DotLooks::suits(args) && keys.needs_grad();
+    const bool deferred = DeferredDotAttention::applies(args) && keys.needs_grad();
     DotAttentionGradArgs back{.query = query.value(),
                               .keys = keys.value(),
                               .values = values.value(),
@@ -242,17 +243,17 @@ Attended dot_attention(const Var& query, const Var& keys, const Var& values, con
                               .mask = args.mask,
                               .dropout = args.dropout,
                               .random = args.random};
-    back.accumulate = !(later ? allocate_unset_gradients({query}) : allocate_unset_gradients({query, keys, values}));
+    back.accumulate = !(deferred ? allocate_unset_gradients({query}) : allocate_unset_gradients({query, keys, values}));
     back.dquery = query.grad();
-    if (!later) {
+    if (!deferred) {
       back.dkeys = keys.grad();
       back.dvalues = values.grad();
     }
-    if (back.dquery || !later) kernels(d).dot_attention_grad(stream(d), back);
-    if (!later) return;
+    if (back.dquery || !deferred) kernels(d).dot_attention_grad(stream(d), back);
+    if (!deferred) return;
     Tape::current()->retain(dout);
-    Tape::current()->defer_gradient<DotLooks>(keys, {keys, values, args.mask, args.heads, args.scale},
-                                              {query.value(), args.out, args.lse, dout});
+    Tape::current()->defer_gradient<DeferredDotAttention>(keys, {keys, values, args.mask, args.heads, args.scale},
+                                                          {query.value(), args.out, args.lse, dout});
   });
   return {out, args.weights};
 }

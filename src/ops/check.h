@@ -1,4 +1,4 @@
-// What ops check before they launch, in one voice: `op: expected <what> ..., got ...`.
+// Checks of the arguments of ops. Every message reads `op: expected <what> ..., got ...`.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace fovea {
 
-// One tensor being checked: what it is called, and in which op.
+// Checks one argument of an op; messages call it `what`.
 class Expect {
  public:
   Expect(std::string_view op, std::string_view what, const Tensor& x);

@@ -1,4 +1,4 @@
-// Joins along an axis, and cuts columns out. Each is the other's gradient.
+// Concatenation along an axis, and slices of the last axis. Each is the gradient of the other.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -10,14 +10,14 @@ namespace fovea {
 
 namespace {
 
-// Emptied after use; its memory is kept for the next call.
+// A list that callers clear after use; its capacity serves the next call.
 std::vector<Piece>& piece_list() {
   thread_local std::vector<Piece> pieces;
   pieces.clear();
   return pieces;
 }
 
-// Whether none of the parts has been given a gradient yet, nor is there twice: then theirs may be overwritten.
+// Whether no part has a gradient yet and none occurs twice, so that their gradients may be overwritten.
 bool all_new(const SavedVars& parts) {
   for (auto part = parts.begin(); part != parts.end(); ++part) {
     const Gradient* own = part->gradient();
@@ -43,12 +43,12 @@ Var join(std::string_view op, std::span<const Var> parts, int64_t outer, const S
   if (!needed || Tape::current() == nullptr) return y;
   return Tape::add_node_if(true, y, [d, outer, kept = SavedVars(*Tape::current(), parts)](const Tensor& dy) {
     std::vector<Piece>& to = piece_list();
-    const bool fresh = all_new(kept);
+    const bool overwrite = all_new(kept);
     for (const Var& part : kept) {
-      const Tensor slot = !part.needs_grad() ? Tensor() : fresh ? part.grad_slot().tensor : part.grad();
+      const Tensor slot = !part.needs_grad() ? Tensor() : overwrite ? part.grad_slot().tensor : part.grad();
       to.push_back({slot, outer == 0 ? 0 : part.size() / outer});
     }
-    kernels(d).split(stream(d), {.joined = dy, .pieces = to, .outer = outer, .accumulate = !fresh});
+    kernels(d).split(stream(d), {.joined = dy, .pieces = to, .outer = outer, .accumulate = !overwrite});
     to.clear();
   });
 }
@@ -82,12 +82,12 @@ Var columns(const Var& x, int64_t begin, int64_t end) {
         end);
   const Device d = x.device();
   const Tensor y = empty(x.shape().with(-1, end - begin), x.dtype(), d);
-  const auto cut = [=](const Tensor& part) {
+  const auto pieces_of = [=](const Tensor& part) {
     return std::array<Piece, 3>{Piece{{}, begin}, Piece{part, end - begin}, Piece{{}, width - end}};
   };
-  kernels(d).split(stream(d), {.joined = x.value(), .pieces = cut(y), .outer = outer});
+  kernels(d).split(stream(d), {.joined = x.value(), .pieces = pieces_of(y), .outer = outer});
   return Tape::add_node(y, {x}, [=](const Tensor& dy) {
-    kernels(d).concat(stream(d), {.pieces = cut(dy), .joined = x.grad(), .outer = outer, .accumulate = true});
+    kernels(d).concat(stream(d), {.pieces = pieces_of(dy), .joined = x.grad(), .outer = outer, .accumulate = true});
   });
 }
 

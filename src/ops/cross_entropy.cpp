@@ -1,5 +1,5 @@
-// Cross-entropy with label smoothing, one loss a row, 0 where the target is `ignore`. Beside the logits
-// and their gradient it keeps one number a row.
+// Cross-entropy with label smoothing: one loss per row, 0 where the target is `ignore`. Backward reads the logits and
+// one number per row, the log-sum-exp.
 #include "ops/check.h"
 #include "ops/ops.h"
 

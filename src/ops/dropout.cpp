@@ -1,5 +1,5 @@
-// y = x keep / (1 - rate), alone or after a ReLU. The mask is never stored: it is drawn again in backward from the same
-// counters, or seen in y.
+// y = x mask / (1 - rate), alone or after a ReLU. The mask is never stored: backward recomputes it from the same
+// counters, or after a ReLU reads it off y.
 #include "ops/check.h"
 #include "ops/dropout_stream.h"
 #include "ops/ops.h"
@@ -8,7 +8,7 @@ namespace fovea {
 
 namespace {
 
-// `gate`: what went into a ReLU before, or nothing.
+// `gate` is the input of a ReLU before the dropout, or absent.
 Var drop(const Var& x, float rate, const RandomStream& random, int64_t period, const Tensor& gate) {
   const Device d = x.device();
   const DropoutArgs args{
@@ -19,7 +19,7 @@ Var drop(const Var& x, float rate, const RandomStream& random, int64_t period, c
     DropoutArgs back = args;
     back.x = dy;
     back.y = dx;
-    if (args.gate) {  // what came out is above 0 where it was kept: nothing has to be drawn
+    if (args.gate) {  // y is above 0 exactly where x was kept: no random numbers are needed
       back.gate = args.y;
       back.random = {};
     }

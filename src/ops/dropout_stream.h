@@ -1,11 +1,12 @@
-// Whether dropout drops, and by which random numbers.
+// The random numbers of a dropout.
 #pragma once
 
 #include "autograd/tape.h"
 
 namespace fovea {
 
-// Without a step where nothing is dropped now: only a tape in training does.
+// Returns the random stream of the next dropout. It has no step if nothing is to be dropped, because the rate is 0 or
+// no tape in training records.
 inline RandomStream dropout_stream(float rate) {
   check(rate >= 0.0f && rate < 1.0f, "dropout: expected a rate in [0,1), got {}", rate);
   Tape* tape = Tape::current();

@@ -1,4 +1,4 @@
-// y[i] = scale table[ids[i]]; its gradient is scattered back onto the rows that were read.
+// y[i] = scale table[ids[i]]. The gradient is added to the rows that were read.
 #include "ops/check.h"
 #include "ops/ops.h"
 

@@ -6,9 +6,8 @@ namespace fovea {
 
 namespace {
 
-// The sizes of a gather from `whole` along `axis`, after checking that the index may be broadcast: its axes before
-// `axis` are the whole's or, from some axis on towards the first, 1, and those after it the whole's or, from some axis
-// on towards the last, 1.
+// Returns the sizes of a gather from `whole` along `axis`. Checks that the index has the sizes of `whole` in the axes
+// next to `axis` on both sides, and 1 in the remaining leading and trailing axes, over which it is broadcast.
 GatherShape gather_shape(std::string_view op, const Tensor& whole, int axis, const Tensor& index) {
   Expect(op, "x", whole).elements().rank(1, Shape::kMaxRank);
   const int rank = whole.rank(), at = axis < 0 ? axis + rank : axis;

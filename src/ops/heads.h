@@ -1,4 +1,4 @@
-// Sequences of heads, as the attentions' ops expect them.
+// The check of queries and keys that all ops of attention share.
 #pragma once
 
 #include "kernels/head_matrices.h"

@@ -1,5 +1,5 @@
-// Convolution and pooling over images [B,Y,X,C]: a pixel's channels lie together, so an image is a
-// matrix of pixels for any product and any attention.
+// Convolution and pooling of images [B,Y,X,C]. The channels of a pixel are contiguous, so that an image is a matrix of
+// pixels for products and for attention.
 #include "ops/check.h"
 #include "ops/ops.h"
 

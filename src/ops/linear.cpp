@@ -1,5 +1,5 @@
-// y = x weight^T + bias, of one weight or of several at once.  dx = dy weight; d weight = dy^T x and d bias = sum of
-// dy, put off.
+// y = x weight^T + bias, with one weight or several at once.  dx = dy weight; the gradients d weight = dy^T x and
+// d bias = sum of dy are deferred.
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -22,7 +22,7 @@ PrecisionScope::~PrecisionScope() { current_precision = before_; }
 
 namespace {
 
-// `several` weights lie one after the other, and so do what they make of x.
+// `several` weights are stored one after the other, and so are their results.
 void linear_grad(const Var& x, const Var& weight, const Var& bias, const Tensor& dy, Precision precision,
                  int64_t several = 1) {
   const int64_t in = weight.dim(1), out = weight.dim(0) / several, rows = x.shape().count(0, x.rank() - 1);
@@ -39,15 +39,15 @@ void linear_grad(const Var& x, const Var& weight, const Var& bias, const Tensor&
                        .accumulate = accumulate,
                        .precision = precision});
   }
-  const bool bias_later = weight.needs_grad() && bias.needs_grad() && bias.gradient()->leaf;
+  const bool defers_bias = weight.needs_grad() && bias.needs_grad() && bias.gradient()->leaf;
   if (weight.needs_grad()) {
     Tape::current()->defer_product(weight,
                                    {.x = x.value().reshape({rows, in}),
                                     .dy = dy.reshape(several == 1 ? Shape{rows, out} : Shape{several, rows, out}),
-                                    .bias = bias_later ? bias.gradient() : nullptr,
+                                    .bias = defers_bias ? bias.gradient() : nullptr,
                                     .precision = precision});
   }
-  if (bias.needs_grad() && !bias_later) {
+  if (bias.needs_grad() && !defers_bias) {
     kernels(d).reduce(stream(d), {.op = ReduceOp::kSum,
                                   .x = dy,
                                   .y = bias.grad(),
@@ -82,13 +82,13 @@ Var linear(const Var& x, const Var& weight, const Var& bias) {
   return Tape::add_node(y, {x, weight, bias}, [=](const Tensor& dy) { linear_grad(x, weight, bias, dy, precision); });
 }
 
-Var linears(const Var& x, const Var& weights, const Var& biases, int64_t several) {
-  Expect("linears", "x", x.value()).elements().rank(1, Shape::kMaxRank - 1);
-  Expect("linears", "the weights", weights.value()).rank(2).parameter_of(x.value());
+Var stacked_linear(const Var& x, const Var& weights, const Var& biases, int64_t several) {
+  Expect("stacked_linear", "x", x.value()).elements().rank(1, Shape::kMaxRank - 1);
+  Expect("stacked_linear", "the weights", weights.value()).rank(2).parameter_of(x.value());
   const int64_t in = weights.dim(1), out = weights.dim(0) / several;
   check(x.dim(-1) == in && out * several == weights.dim(0),
-        "linears: expected {} concatenated weights of {} columns, got {}", several, x.dim(-1), weights.shape());
-  if (biases) Expect("linears", "the biases", biases.value()).parameter_of(x.value()).shape({several * out});
+        "stacked_linear: expected {} concatenated weights of {} columns, got {}", several, x.dim(-1), weights.shape());
+  if (biases) Expect("stacked_linear", "the biases", biases.value()).parameter_of(x.value()).shape({several * out});
 
   const int64_t rows = x.shape().count(0, x.rank() - 1);
   const Device d = x.device();

@@ -7,7 +7,7 @@ namespace fovea {
 
 namespace {
 
-LayerNormArgs args_of(const Var& x, const Var& gamma, const Var& beta, float epsilon) {
+LayerNormArgs layer_norm_args(const Var& x, const Var& gamma, const Var& beta, float epsilon) {
   Expect("layer_norm", "x", x.value()).elements().rank(1, Shape::kMaxRank);
   Expect("layer_norm", "gamma", gamma.value()).parameter_of(x.value()).shape({x.dim(-1)});
   Expect("layer_norm", "beta", beta.value()).parameter_of(x.value()).shape({x.dim(-1)});
@@ -22,8 +22,8 @@ LayerNormArgs args_of(const Var& x, const Var& gamma, const Var& beta, float eps
           .epsilon = epsilon};
 }
 
-// Of x, or of the sum where something was added to it.
-LayerNormGradArgs grad_args_of(const LayerNormArgs& args, const Var& gamma, const Var& beta, const Tensor& dy) {
+// With a residual, the x of the gradient is the sum.
+LayerNormGradArgs layer_norm_grad_args(const LayerNormArgs& args, const Var& gamma, const Var& beta, const Tensor& dy) {
   return {.x = args.residual ? args.sum : args.x,
           .gamma = args.gamma,
           .mean = args.mean,
@@ -38,11 +38,11 @@ LayerNormGradArgs grad_args_of(const LayerNormArgs& args, const Var& gamma, cons
 }  // namespace
 
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon) {
-  const LayerNormArgs args = args_of(x, gamma, beta, epsilon);
+  const LayerNormArgs args = layer_norm_args(x, gamma, beta, epsilon);
   const Device d = x.device();
   kernels(d).layer_norm(stream(d), args);
   return Tape::add_node(args.y, {x, gamma, beta}, [=](const Tensor& dy) {
-    LayerNormGradArgs back = grad_args_of(args, gamma, beta, dy);
+    LayerNormGradArgs back = layer_norm_grad_args(args, gamma, beta, dy);
     if (x.needs_grad()) {
       const auto [dx, accumulate] = x.grad_slot();
       back.dx = dx;
@@ -52,21 +52,22 @@ Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon) {
   });
 }
 
-Residual layer_norm(const Var& x, const Var& more, float rate, const Var& gamma, const Var& beta, float epsilon) {
-  LayerNormArgs args = args_of(x, gamma, beta, epsilon);
-  Expect("layer_norm", "the residual", more.value()).like(x.value()).shape(x.shape());
-  args.residual = more.value();
+Residual layer_norm(const Var& x, const Var& residual, float rate, const Var& gamma, const Var& beta, float epsilon) {
+  LayerNormArgs args = layer_norm_args(x, gamma, beta, epsilon);
+  Expect("layer_norm", "the residual", residual.value()).like(x.value()).shape(x.shape());
+  args.residual = residual.value();
   args.sum = empty_like(x.value());
   args.random = dropout_stream(rate);
   args.rate = args.random.step ? rate : 0.0f;
   const Device d = x.device();
   kernels(d).layer_norm(stream(d), args);
-  // To what comes to the sum itself that of its norm is added; all of it goes to x, and to what was added.
+  // The gradient of the norm is added to dz, the gradient of the sum itself. Their total is the gradient of x and,
+  // through the dropout, of the residual.
   const auto back = [=](const Tensor& dy, const Tensor& dz) {
     const Tensor dsum = dz ? dz : empty_like(args.sum);
-    const auto [dresidual, accumulate] = more.needs_grad() ? more.grad_slot() : Gradient::Slot{};
+    const auto [dresidual, accumulate] = residual.needs_grad() ? residual.grad_slot() : Gradient::Slot{};
     if (dy) {
-      LayerNormGradArgs of_norm = grad_args_of(args, gamma, beta, dy);
+      LayerNormGradArgs of_norm = layer_norm_grad_args(args, gamma, beta, dy);
       of_norm.dx = dsum;
       of_norm.accumulate = static_cast<bool>(dz);
       of_norm.dresidual = dresidual;
@@ -83,7 +84,7 @@ Residual layer_norm(const Var& x, const Var& more, float rate, const Var& gamma,
     kernels(d).affine(stream(d), {.x = dsum, .y = dx, .accumulate = add});
     if (!dz) Tape::current()->release(dsum);
   };
-  const auto [normed, sum] = Tape::add_node(args.y, args.sum, {x, more, gamma, beta}, back);
+  const auto [normed, sum] = Tape::add_node(args.y, args.sum, {x, residual, gamma, beta}, back);
   return {sum, normed};
 }
 

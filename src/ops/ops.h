@@ -1,5 +1,6 @@
-// The differentiable operations, one file each: check, allocate, launch, record. Errors read
-// `op: expected ..., got ...`. Sequences are [T,B,D], scores and weights [B,H,T,S] (see kernels.h).
+// The differentiable operations. Each checks its arguments, allocates its result, launches a kernel and adds a node to
+// the tape. Errors read `op: expected ..., got ...`. Sequences are [T,B,D], scores and weights [B,H,T,S] (see
+// kernels.h).
 #pragma once
 
 #include <span>
@@ -10,23 +11,24 @@
 namespace fovea {
 
 // ---- products ----
-// y = x weight^T + bias: x [...,K], weight [N,K], bias [N] -> [...,N]. The weight's gradient is put off
-// until all its uses are known (see Tape).
+// y = x weight^T + bias: x [...,K], weight [N,K], bias [N] -> [...,N]. The gradient of the weight is deferred until all
+// its uses are known (see Tape).
 Var linear(const Var& x, const Var& weight, const Var& bias = {});
-// Several of the same size at once, whose weights lie one after the other, and their biases too: [several,...,out].
-Var linears(const Var& x, const Var& weights, const Var& biases, int64_t several);
-// y += x weight^T, in place: for a y that no op's backward reads, and that is used for nothing else after.
+// Several linear layers of one size at once, with their weights stored one after the other, and their biases too:
+// x [...,K], weights [several*N,K], biases [several*N] -> [several,...,N].
+Var stacked_linear(const Var& x, const Var& weights, const Var& biases, int64_t several);
+// y += x weight^T, in place. No backward may read the value of y.
 void add_linear(const Var& y, const Var& x, const Var& weight);
-// a [M,K] b [K,N], or batches of them [G,M,K] [G,K,N]; a transpose flag says the factor is stored so.
+// a [M,K] b [K,N], or batches [G,M,K] [G,K,N]. A flag says that the factor is stored transposed.
 struct Transposes {
   bool a = false, b = false;
 };
 Var matmul(const Var& a, const Var& b, Transposes transposes = {});
-// What products on this thread round their factors to. f32 unless a scope says otherwise; int8 is for decoding and
-// means bf16 while a tape records.
+// The precision to which products on this thread round their factors: f32 unless a PrecisionScope sets another. int8 is
+// for decoding and means bf16 while a tape records.
 Precision product_precision();
-// What activations that begin with this parameter are kept in: on a card, where memory is what they cost, bf16 as soon
-// as products are rounded to it.
+// The dtype of activations computed from this parameter: on a GPU bf16 if products are rounded to it, which
+// halves their memory; else that of the parameter.
 DType activation_type(const Tensor& parameter);
 class PrecisionScope {
  public:
@@ -52,8 +54,8 @@ inline Var square(const Var& x) { return unary(UnaryOp::kSquare, x); }
 inline Var abs(const Var& x) { return unary(UnaryOp::kAbs, x); }
 inline Var reciprocal(const Var& x) { return unary(UnaryOp::kReciprocal, x); }
 
-// b has a's shape, or that of a run of a's axes: the last ones ([D] over [T,B,D]), the first ones
-// (trailing ones may be written: [T,B,1]), or the middle ([1,B,1]); or one element.
+// b is broadcast to a: it has the shape of a, of its last axes ([D] for [T,B,D]), of its first axes followed by ones
+// ([T,B,1]), of axes in the middle between ones ([1,B,1]), or one element.
 Var binary(BinaryOp op, const Var& a, const Var& b);
 inline Var operator+(const Var& a, const Var& b) { return binary(BinaryOp::kAdd, a, b); }
 inline Var operator-(const Var& a, const Var& b) { return binary(BinaryOp::kSubtract, a, b); }
@@ -68,7 +70,7 @@ Var cast(const Var& x, DType dtype);
 // ---- reductions ----
 Var sum(const Var& x);  // of all elements, [1]
 Var mean(const Var& x);
-Var sum(const Var& x, int axis);  // the axis goes
+Var sum(const Var& x, int axis);  // removes the axis
 Var mean(const Var& x, int axis);
 Var maximum(const Var& x, int axis);
 Tensor argmax(const Tensor& x, int axis);  // i32
@@ -79,7 +81,7 @@ inline Var concat(std::initializer_list<Var> parts, int axis) {
   return concat(std::span(parts.begin(), parts.size()), axis);
 }
 Var stack(std::span<const Var> parts);                  // a new first axis
-Var columns(const Var& x, int64_t begin, int64_t end);  // of the last axis
+Var columns(const Var& x, int64_t begin, int64_t end);  // a slice of the last axis
 // Axis i of the result is axis axes[i] of x.
 Var permute(const Var& x, std::initializer_list<int> axes);
 // As torch.gather: picks entries of x along an axis. The index (i32) has the rank of x and as many entries along the
@@ -89,20 +91,21 @@ Var gather(const Var& x, int axis, const Tensor& index);
 // As torch.scatter_add: x with the entries of `source` added along an axis, where the index says; entries with equal
 // indices are all added. Copying attention weights [T,B,S] onto the vocabulary [T,B,V] takes an index [1,B,S].
 Var scatter_add(const Var& x, int axis, const Tensor& index, const Var& source);
-// [V,E], [...] -> [...,E], as the table's elements or, of an f32 one, as bf16.
+// table [V,E], ids [...] -> [...,E], in the dtype of the table or, from an f32 table, in bf16.
 Var embedding(const Var& table, const Tensor& ids, float scale = 1.0f);
 Var embedding(const Var& table, const Tensor& ids, float scale, DType elements);
 
 // ---- regularisation and normalisation ----
-// Drops only while a tape in training records. `across_steps` repeats one mask over the first axis.
+// Drops only while a tape in training records. With `across_steps`, all steps of the first axis share one mask
+// (variational dropout).
 Var dropout(const Var& x, float rate, bool across_steps = false);
 Var relu_dropout(const Var& x, float rate);  // dropout(relu(x))
 Var layer_norm(const Var& x, const Var& gamma, const Var& beta, float epsilon = 1e-5f);
-// A residual: x + dropout(more), and its layer norm.
+// A residual connection: sum = x + dropout(residual), and its layer norm.
 struct Residual {
   Var sum, normed;
 };
-Residual layer_norm(const Var& x, const Var& more, float rate, const Var& gamma, const Var& beta,
+Residual layer_norm(const Var& x, const Var& residual, float rate, const Var& gamma, const Var& beta,
                     float epsilon = 1e-5f);
 Var normalize(const Var& x, float epsilon = 1e-8f);  // rows of length 1, for cosine scores
 
@@ -126,9 +129,9 @@ ConvParameters fold_batch_norm(const ConvParameters& conv, const Var& gamma, con
 Var softmax(const Var& x, const Mask& mask = {});  // over the last axis of [B,H,T,S], [B,T,S] or [...,S]
 Var log_softmax(const Var& x, const Mask& mask = {});
 Var sparsemax(const Var& x, const Mask& mask = {});
-// One loss a row: logits [...,V], targets i32 [...] -> [...] in the accumulator's dtype.
-// With `consume`, backward writes the gradient over the logits: half the memory where the vocabulary is large.
-// Then nothing else may need their values by that time, nor the op that made them (linear does not).
+// One loss per row: logits [...,V], targets i32 [...] -> [...] in the dtype of the accumulator.
+// With `consume`, backward overwrites the logits with their gradient, which halves the memory of a large vocabulary.
+// No other backward that runs later may then read the logits (that of linear does not).
 Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing = 0.0f, int32_t ignore = -1,
                   bool consume = false);
 
@@ -137,9 +140,9 @@ Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing = 0.
 Var dot_score(const Var& query, const Var& keys, int64_t heads = 1, float scale = 1.0f);
 // v . tanh(query + keys) per head, v [D]; cells past lengths (i32 [B]) are 0
 Var additive_score(const Var& query, const Var& keys, const Var& v, int64_t heads = 1, const Tensor& lengths = {});
-// The weighted sum: weights [B,H,T,S], values [S,B,D] -> [T,B,D]
-Var mix(const Var& weights, const Var& values);
-// All at once, without writing the weights unless they are wanted.
+// The context vectors of attention: weights [B,H,T,S], values [S,B,D] -> [T,B,D]
+Var weighted_sum(const Var& weights, const Var& values);
+// Fused scaled-dot attention, which writes the weights only on request.
 struct DotAttention {
   int64_t heads = 1;
   float scale = 0.0f;  // 0: 1/sqrt(D/heads)
@@ -149,11 +152,12 @@ struct DotAttention {
 };
 struct Attended {
   Var out;         // [T,B,D]
-  Tensor weights;  // [B,H,T,S], if wanted
+  Tensor weights;  // [B,H,T,S], if requested
 };
-// Additive attention whole, [T,B,D] [S,B,D] [D] [S,B,E]: as mix(softmax(additive_score(...)), values). For few queries:
-// of many such calls on one memory, step by step, the gradients of keys and values are computed together; the values
-// must have been made before the keys.
+// Fused additive attention, equal to weighted_sum(softmax(additive_score(...)), values), for the few queries of a
+// decoder step: query [T,B,D], keys [S,B,D], v [D], values [S,B,E] -> [T,B,E]. The gradients of keys and values are
+// deferred and computed for all steps over one memory together; therefore the values must have been computed before the
+// keys.
 struct AdditiveAttention {
   int64_t heads = 1;
   Tensor lengths;
@@ -161,21 +165,21 @@ struct AdditiveAttention {
 Attended additive_attention(const Var& query, const Var& keys, const Var& v, const Var& values,
                             const AdditiveAttention& options = {});
 Attended dot_attention(const Var& query, const Var& keys, const Var& values, const DotAttention& options = {});
-// Queries and keys turned by their positions: row t of x [T,B,H*d] stands at position + t * stride.
+// Rotary position embeddings of queries and keys: row t of x [T,B,H*d] has the position `position + t * stride`.
 Var rotary(const Var& x, int64_t heads, int64_t position = 0, int64_t stride = 1);
-// query . distances[clip(s - t)] per head (Shaw et al. 2018, equation 4): a learned vector for each distance up to
-// w; query [T,B,H*d], distances [2w+1,d] -> [B,H,T,S]. Query t stands at position + t * stride among the keys.
+// query . distances[clip(s - t)] per head (Shaw et al. 2018, equation 4), with a learned vector for each distance up to
+// w: query [T,B,H*d], distances [2w+1,d] -> [B,H,T,S]. Query t has the position `first + t * stride` among the keys.
 struct Positions {
   int64_t first = 0, stride = 1;
 };
 Var relative_score(const Var& query, const Var& distances, int64_t keys, int64_t heads, Positions positions = {});
-// weights * exp(-(s-center)^2 / 2 sigma^2), 0 further than width from the center; center [T,B,H]
+// weights * exp(-(s-center)^2 / 2 sigma^2), and 0 where |s - center| > width (0: no limit); center [T,B,H]
 Var gaussian_window(const Var& weights, const Var& center, float sigma, float width = 0.0f);
 
-// ---- choosing ----
-// One of each row of the last axis, as a row of one 1: by lot in proportion to the weights (only while a tape
-// records), or the largest. `straight_through` gives the weights the gradient of what was chosen (Bengio et al. 2013);
-// without it the choice has none.
+// ---- sampling ----
+// A one-hot vector for each row of the last axis: stochastic, an index sampled in proportion to the weights (only while
+// a tape records), or else the largest. With `straight_through` the gradient of the result is passed to the weights
+// (Bengio et al. 2013); without it there is none.
 Var sample_one_hot(const Var& weights, bool stochastic, bool straight_through);
 struct TopK {
   Tensor values, index;  // [...,k], largest first
@@ -196,10 +200,10 @@ struct Recurrent {
 };
 struct Unrolled {
   Var states;   // [T,B,H]
-  State final;  // after the last step taken
+  State final;  // after the last step
 };
 Unrolled recurrent(const Var& x_gates, const Recurrent& layer);  // x_gates [T,B,G*H]
-// Two layers that may run side by side, as the two directions of an encoder do.
+// Two independent layers that may run concurrently, as the two directions of an encoder do.
 std::pair<Unrolled, Unrolled> recurrent_both(const Var& x_gates, const Recurrent& layer, const Var& other_gates,
                                              const Recurrent& other);
 

@@ -23,7 +23,7 @@ Attended attention_pool(const Var& scores, const Var& x, const Tensor& lengths) 
   Expect("attention_pool", "scores", scores.value()).shape({steps, batch, heads});
   expect_heads("attention_pool", heads, x.dim(2));
   const Var weights = softmax(permute(scores, {1, 2, 0}).reshape({batch, heads, 1, steps}), {.lengths = lengths});
-  return {mix(weights, x)[0], weights.value()};
+  return {weighted_sum(weights, x)[0], weights.value()};
 }
 
 }  // namespace fovea

@@ -1,4 +1,5 @@
-// Positions inside scores: rotary (Su et al. 2021), and a learned vector for each distance (Shaw et al. 2018).
+// Relative positions in attention scores: rotary embeddings (Su et al. 2021), and a learned vector for each distance
+// (Shaw et al. 2018).
 #include <algorithm>
 #include <vector>
 
@@ -31,7 +32,7 @@ Var relative_score(const Var& query, const Var& distances, int64_t keys, int64_t
   Expect("relative_score", "the distances", distances.value()).parameter_of(query.value()).rank(2);
   check(distances.dim(0) % 2 == 1 && distances.dim(1) == depth, "relative_score: expected distances [2w+1,{}], got {}",
         depth, distances.shape());
-  // The vector between each query and key, [T,S,d].
+  // The index of the vector for the distance between each query and key; the vectors are [T,S,d].
   const int64_t w = distances.dim(0) / 2;
   thread_local std::vector<int32_t> between;
   between.clear();
@@ -44,8 +45,8 @@ Var relative_score(const Var& query, const Var& distances, int64_t keys, int64_t
   const Tensor ids = from_host(between, {queries, keys}, query.device());
   const Var vectors = cast(embedding(distances, ids), query.dtype());
 
-  // One product a query position: its rows (b,h) of [T,B*H,d] against the vectors of all keys. Row (b,h) of the
-  // scores [B,H,T,S] lies T*S further on, position t only S.
+  // One product for each query position t: its rows (b,h) in [T,B*H,d] times the vectors of all keys. In the scores
+  // [B,H,T,S], rows (b,h) are T*S elements apart and positions are S apart.
   const Device d = query.device();
   const Precision precision = product_precision();
   const Tensor y = empty({query.dim(1), heads, queries, keys}, query.dtype(), d);

@@ -1,5 +1,5 @@
-// Recurrent cells for loops written by hand, and whole-sequence layers in one direction. What the steps
-// leave behind lies time-major, so the recurrent weight's gradient is one product per sequence.
+// Recurrent cells for loops written by hand, and layers over whole sequences in one direction. The states of all steps
+// are stored time-major, so that the gradient of the recurrent weight is one product per sequence.
 #include <new>
 
 #include "ops/check.h"
@@ -19,10 +19,10 @@ State cell(Cell kind, const Var& x_gates, const Var& h_gates, const State& befor
 
   const Device d = x_gates.device();
   const DType dtype = x_gates.dtype();
-  const bool backward_comes = Tape::current() != nullptr && saved_of(kind) > 0;
+  const bool needs_backward = Tape::current() != nullptr && saved_of(kind) > 0;
   const Tensor state = empty({batch, hidden}, dtype, d);
   const Tensor cell_state = lstm ? empty({batch, hidden}, dtype, d) : Tensor();
-  const Tensor saved = backward_comes ? empty({batch, saved_of(kind) * hidden}, dtype, d) : Tensor();
+  const Tensor saved = needs_backward ? empty({batch, saved_of(kind) * hidden}, dtype, d) : Tensor();
   kernels(d).cell(stream(d), {.cell = kind,
                               .x_gates = x_gates.value(),
                               .h_gates = h_gates.value(),
@@ -54,13 +54,13 @@ State cell(Cell kind, const Var& x_gates, const Var& h_gates, const State& befor
 
 namespace {
 
-// A layer over all its steps: what was allocated for it, and its gradient.
+// A layer over all steps: its tensors, which the constructor allocates, and its gradient.
 struct Layer {
   Var x_gates;
-  Recurrent about;
+  Recurrent config;
   RecurrentArgs args;
 
-  Layer(const Var& x, const Recurrent& layer) : x_gates(x), about(layer) {
+  Layer(const Var& x, const Recurrent& layer) : x_gates(x), config(layer) {
     Expect("recurrent", "the input's gates", x.value()).elements().rank(3);
     Expect("recurrent", "the weight", layer.weight.value()).parameter_of(x.value()).rank(2);
     const int64_t steps = x.dim(0), batch = x.dim(1), hidden = layer.weight.dim(1);
@@ -75,7 +75,7 @@ struct Layer {
     expect_initial("the initial cell state", layer.initial.cell_state);
     expect_lengths("recurrent", layer.lengths, batch, x.device());
 
-    const bool backward_comes = Tape::current() != nullptr && saved_of(layer.cell) > 0;
+    const bool needs_backward = Tape::current() != nullptr && saved_of(layer.cell) > 0;
     const auto sequence = [&](int64_t count, int64_t width) {
       return empty({count, batch, width}, x.dtype(), x.device());
     };
@@ -88,18 +88,18 @@ struct Layer {
             .lengths = layer.lengths,
             .states = sequence(steps + 1, hidden),
             .cell_states = layer.cell == Cell::kLstm ? sequence(steps + 1, hidden) : Tensor(),
-            .saved = backward_comes ? sequence(steps, saved_of(layer.cell) * hidden) : Tensor(),
+            .saved = needs_backward ? sequence(steps, saved_of(layer.cell) * hidden) : Tensor(),
             .reverse = layer.reverse,
             .precision = product_precision()};
   }
 
   int64_t steps() const { return x_gates.dim(0); }
-  Tensor outputs() const { return about.reverse ? args.states.slice(0, steps()) : args.states.slice(1, steps() + 1); }
+  Tensor outputs() const { return config.reverse ? args.states.slice(0, steps()) : args.states.slice(1, steps() + 1); }
   Tensor final_cell_state() const {
-    return args.cell_states ? args.cell_states[about.reverse ? 0 : steps()] : Tensor();
+    return args.cell_states ? args.cell_states[config.reverse ? 0 : steps()] : Tensor();
   }
   Unrolled unrolled(const Var& y, const Var& cell_state) const {
-    const Var state = steps() == 0 ? about.initial.state : y[about.reverse ? 0 : steps() - 1];
+    const Var state = steps() == 0 ? config.initial.state : y[config.reverse ? 0 : steps() - 1];
     return {y, {state, args.cell_states ? cell_state : Var()}};
   }
 
@@ -114,25 +114,25 @@ struct Layer {
             .dfinal_cell_state = dcell_state,
             .dx_gates = x_gates.grad(),
             .dh_gates = empty(x_gates.shape(), x_gates.dtype(), x_gates.device()),
-            .dinitial_state = about.initial.state.grad(),
-            .dinitial_cell_state = about.initial.cell_state.grad(),
+            .dinitial_state = config.initial.state.grad(),
+            .dinitial_cell_state = config.initial.cell_state.grad(),
             .reverse = args.reverse,
             .precision = args.precision};
   }
-  // After that: the weight's, one product for all steps, and the bias'.
+  // Computes the gradients of weight and bias after those of the gates: one product and one sum for all steps.
   void finish(const RecurrentGradArgs& done) const {
     const Device d = x_gates.device();
-    const int64_t rows = steps() * x_gates.dim(1), gates = x_gates.dim(2), hidden = about.weight.dim(1);
-    const Tensor before = about.reverse ? args.states.slice(1, steps() + 1) : args.states.slice(0, steps());
+    const int64_t rows = steps() * x_gates.dim(1), gates = x_gates.dim(2), hidden = config.weight.dim(1);
+    const Tensor before = config.reverse ? args.states.slice(1, steps() + 1) : args.states.slice(0, steps());
     const Tensor dh_gates = done.dh_gates.reshape({rows, gates});
-    if (about.weight.needs_grad()) {
+    if (config.weight.needs_grad()) {
       Tape::current()->defer_product(
-          about.weight, {.x = before.reshape({rows, hidden}), .dy = dh_gates, .precision = args.precision});
+          config.weight, {.x = before.reshape({rows, hidden}), .dy = dh_gates, .precision = args.precision});
     }
-    if (about.bias.needs_grad()) {
+    if (config.bias.needs_grad()) {
       kernels(d).reduce(stream(d), {.op = ReduceOp::kSum,
                                     .x = dh_gates,
-                                    .y = about.bias.grad(),
+                                    .y = config.bias.grad(),
                                     .count = rows,
                                     .inner = gates,
                                     .accumulate = true});
@@ -145,51 +145,52 @@ struct Layer {
   }
 };
 
-template <class Back> Unrolled record(const Layer& layer, Back&& back) {
-  const Recurrent& about = layer.about;
+template <class Back> Unrolled add_layer_node(const Layer& layer, Back&& back) {
+  const Recurrent& config = layer.config;
   auto [y, cell_state] =
       Tape::add_node(layer.outputs(), layer.final_cell_state(),
-                     {layer.x_gates, about.weight, about.bias, about.initial.state, about.initial.cell_state},
+                     {layer.x_gates, config.weight, config.bias, config.initial.state, config.initial.cell_state},
                      std::forward<Back>(back));
   return layer.unrolled(y, cell_state);
 }
 
 }  // namespace
 
-Unrolled recurrent(const Var& x_gates, const Recurrent& about) {
-  const Layer layer(x_gates, about);
+Unrolled recurrent(const Var& x_gates, const Recurrent& config) {
+  const Layer layer(x_gates, config);
   kernels(x_gates.device()).recurrent(stream(x_gates.device()), layer.args);
-  return record(layer, [layer](const Tensor& dy, const Tensor& dcell_state) { layer.back(dy, dcell_state); });
+  return add_layer_node(layer, [layer](const Tensor& dy, const Tensor& dcell_state) { layer.back(dy, dcell_state); });
 }
 
-// The second one's backward comes first: it leaves its gradients with the first one's, which does both.
-std::pair<Unrolled, Unrolled> recurrent_both(const Var& x_gates, const Recurrent& about, const Var& other_gates,
+// In backward, the node of the second layer runs first: it stores its gradients for the node of the first layer, which
+// computes the gradients of both layers in one kernel.
+std::pair<Unrolled, Unrolled> recurrent_both(const Var& x_gates, const Recurrent& config, const Var& other_gates,
                                              const Recurrent& other) {
-  const Layer first(x_gates, about), second(other_gates, other);
+  const Layer first(x_gates, config), second(other_gates, other);
   RecurrentArgs both = first.args;
   both.concurrent = &second.args;
   const Device d = x_gates.device();
   kernels(d).recurrent(stream(d), both);
-  // In the tape's memory, where nothing is destroyed: tensors of the pass own nothing.
-  struct Left {
+  // Allocated from the tape, which calls no destructors; tensors of the pass own nothing.
+  struct Pending {
     Tensor dy, dcell_state;
-    bool there = false;
+    bool present = false;
   };
   Tape* tape = Tape::current();
-  Left* left = tape != nullptr ? new (tape->allocate(sizeof(Left))) Left() : nullptr;
-  const Unrolled a = record(first, [first, second, left, d](const Tensor& dy, const Tensor& dcell_state) {
-    if (!left->there) return first.back(dy, dcell_state);
+  Pending* pending = tape != nullptr ? new (tape->allocate(sizeof(Pending))) Pending() : nullptr;
+  const Unrolled a = add_layer_node(first, [first, second, pending, d](const Tensor& dy, const Tensor& dcell_state) {
+    if (!pending->present) return first.back(dy, dcell_state);
     RecurrentGradArgs gradients = first.gradient(dy, dcell_state);
-    const RecurrentGradArgs others = second.gradient(left->dy, left->dcell_state);
+    const RecurrentGradArgs others = second.gradient(pending->dy, pending->dcell_state);
     gradients.concurrent = &others;
     kernels(d).recurrent_grad(stream(d), gradients);
     first.finish(gradients);
     second.finish(others);
   });
   const Gradient* of_first = a.states.gradient();
-  const Unrolled b = record(second, [second, left, of_first](const Tensor& dy, const Tensor& dcell_state) {
+  const Unrolled b = add_layer_node(second, [second, pending, of_first](const Tensor& dy, const Tensor& dcell_state) {
     if (of_first == nullptr || !of_first->present()) return second.back(dy, dcell_state);
-    *left = {dy, dcell_state, true};
+    *pending = {dy, dcell_state, true};
     for (const Tensor& x : {dy, dcell_state}) {
       if (x) Tape::current()->retain(x);
     }

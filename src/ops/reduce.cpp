@@ -1,4 +1,5 @@
-// Sums, means and maxima over one axis or all. d sum spreads dy; d max gives it to the one that won.
+// Sums, means and maxima over one axis or all. The gradient of a sum goes to every element, that of a maximum to the
+// element that is the maximum.
 #include "ops/check.h"
 #include "ops/ops.h"
 

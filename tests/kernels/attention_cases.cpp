@@ -121,7 +121,7 @@ void add_attention(std::vector<Case>& list) {
     list.push_back({"mix_" + size,
                     {"matmul"},
                     {{{b, heads, t, s}, 0.0, 1.0}, keys},
-                    [](auto& x, auto&) -> std::vector<Var> { return {mix(x[0], x[1])}; },
+                    [](auto& x, auto&) -> std::vector<Var> { return {weighted_sum(x[0], x[1])}; },
                     {64, 3}});
     for (const bool with_lengths : {false, true}) {
       list.push_back({fmt::format("additive_score_{}{}", size, with_lengths ? "_lengths" : ""),

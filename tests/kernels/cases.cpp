@@ -42,10 +42,10 @@ void add_products(std::vector<Case>& list) {
   }
   for (const int64_t several : {1, 3}) {
     for (const int64_t out : {7, 16}) {
-      list.push_back({fmt::format("linears_{}x{}", several, out),
+      list.push_back({fmt::format("stacked_linear_{}x{}", several, out),
                       {"matmul", "reduce"},
                       {{{5, 2, 24}}, parameter({several * out, 24}), parameter({several * out})},
-                      [=](auto& x, auto&) -> std::vector<Var> { return {linears(x[0], x[1], x[2], several)}; },
+                      [=](auto& x, auto&) -> std::vector<Var> { return {stacked_linear(x[0], x[1], x[2], several)}; },
                       product});
     }
   }

@@ -14,7 +14,7 @@
 namespace fovea::testing {
 namespace {
 
-// Kernels without a gradient; train/optimiser_test.cpp and ops/choose_test.cpp check them.
+// Kernels without a gradient; train/optimiser_test.cpp and ops/sampling_test.cpp check them.
 const std::set<std::string> kWithoutGradient = {"squared_norm", "sgd", "adam", "sample", "top_k"};
 
 std::set<std::string> table_entries() {

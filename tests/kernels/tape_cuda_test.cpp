@@ -47,7 +47,7 @@ class Pass {
     const Var words = cast(embedding(table_.var(), ids_), DType::kBF16);
     Var x = words;
     for (int layer = 0; layer < 6; ++layer) {
-      const Var parts = linears(x, three_.var(), three_biases_.var(), 3);
+      const Var parts = stacked_linear(x, three_.var(), three_biases_.var(), 3);
       x = tanh(linear(x + parts[1], weight_.var(), bias_.var()) + parts[0] + parts[2]);
     }
     Var h = words.slice(0, kFew);

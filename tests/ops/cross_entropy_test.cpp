@@ -1,4 +1,4 @@
-// That the gradient may take the logits' place: the same numbers, and no memory of its own.
+// The gradient may overwrite the logits: it has the same values and needs no memory of its own.
 #include <gtest/gtest.h>
 
 #include "ops/ops.h"

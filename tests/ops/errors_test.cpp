@@ -125,8 +125,8 @@ TEST(OpErrors, Attention) {
   EXPECT_ERROR(dot_score(f32({4, 2, 6}), f32({5, 2, 4})), "dot_score: expected keys of depth 6, got [5,2,4]");
   EXPECT_ERROR(additive_score(f32({4, 2, 6}), f32({5, 2, 6}), f32({5})),
                "additive_score: expected v of shape [6], got [5]");
-  EXPECT_ERROR(mix(f32({2, 1, 4, 5}), f32({6, 2, 3})),
-               "mix: expected values [5,2,D] for the weights [2,1,4,5], got [6,2,3]");
+  EXPECT_ERROR(weighted_sum(f32({2, 1, 4, 5}), f32({6, 2, 3})),
+               "weighted_sum: expected values [5,2,D] for the weights [2,1,4,5], got [6,2,3]");
   EXPECT_ERROR(dot_attention(f32({4, 2, 6}), f32({5, 2, 6}), f32({4, 2, 6})), "dot_attention: expected values [5,2,D]");
   EXPECT_ERROR(dot_attention(f32({4, 2, 6}), f32({5, 2, 6}), f32({5, 2, 6}), {.dropout = -0.1f}),
                "dot_attention: expected a dropout in [0,1), got -0.1");

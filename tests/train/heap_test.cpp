@@ -29,7 +29,7 @@ class Model {
     for (int64_t t = 0; t < target.dim(0); ++t) {
       const Var query = query_(state.state).reshape({1, source.dim(1), 32});
       const Var weights = softmax(additive_score(query, memory, v_, 1, lengths), {.lengths = lengths});
-      const Var context = mix(weights, memory)[0];
+      const Var context = weighted_sum(weights, memory)[0];
       state = decoder_.step(decoder_.input_gates(concat({words[t], context}, 1)), state);
       states_.push_back(state.state);
     }

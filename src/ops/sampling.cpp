@@ -1,4 +1,4 @@
-// Hard choices: one of each row by lot or by size, and the k largest.
+// A one-hot sample or maximum of each row, and the k largest elements.
 #include "ops/check.h"
 #include "ops/ops.h"
 
