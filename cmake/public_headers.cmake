@@ -19,7 +19,7 @@ set(entry_headers
   view/terminal.h
 
   # Train from a recipe.
-  train/trainer.h
+  train/train.h
 
   # Write a model of one's own: operations on tensors with gradients, layers, attention, the optimiser.
   ops/ops.h
