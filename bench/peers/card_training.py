@@ -122,9 +122,9 @@ def main():
     for work in WORK:
         if not results.wants(work.name):
             continue
-        for precision in precisions_of(work, options):
-            card.attempt(work.name + " " + precision, lambda: check(work, precision, options))
-        for precision, way in itertools.product(precisions_of(work, options), options.ways):
+        precisions = [precision for precision in precisions_of(work, options)
+                      if card.attempt(f"{work.name} {precision}", lambda: check(work, precision, options))]
+        for precision, way in itertools.product(precisions, options.ways):
             if options.quick and (way == "eager" or "inductor" in way):
                 continue
             if "inductor" in way and precision != "bf16":  # compiling takes most of the time
