@@ -7,10 +7,9 @@ also as a CUDA graph, because small ones are bound by their launches.
 
 import contextlib
 
+import card  # first: it explains a missing PyTorch
 import torch
 from torch.nn import functional as F
-
-import card
 
 WAYS = ("eager", "inductor", "graphed")
 ADDITIVE_SIZES = [(64, 1, 50, 512), (64, 32, 32, 512), (16, 512, 512, 512), (4, 2048, 2048, 512)]  # B, T, S, D

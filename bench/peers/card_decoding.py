@@ -4,11 +4,10 @@ Two ways: a decoder written by hand, whose step (static KV cache, greedy or beam
 `generate` of the transformers package, where it is installed.
 """
 
+import card  # first: it explains a missing PyTorch
 import torch
-from torch.nn import functional as F
-
-import card
 from card_models import Transformer
+from torch.nn import functional as F
 
 WAYS = ("eager", "graphed", "transformers")
 CASES = [(1, 1), (64, 1), (64, 5), (512, 1)]  # sentences, hypotheses of the beam

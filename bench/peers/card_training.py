@@ -7,11 +7,10 @@ precisions: tf32; bf16 by autocast with cuDNN's recurrent layers in tf32; and th
 import contextlib
 import itertools
 
+import card  # first: it explains a missing PyTorch
 import torch
-from torch.nn import functional as F
-
-import card
 from card_models import Bahdanau, Luong, Transformer
+from torch.nn import functional as F
 
 WAYS = ("eager", "inductor", "graphed", "graphed+inductor")
 LABELS = {"eager": "as-written eager", "inductor": "as-written compiled"}  # bench/cuda looks for these words
