@@ -102,7 +102,7 @@ Tables cuda_attention(const Options& options, const PeerFigures& peers) {
       Attending ours(s, true, dtype, kCard);
       const double forward = time_on_card([&] { ours.forward(); }), both = time_on_card([&] { ours.both(); });
       const auto cells = static_cast<double>(s.batch * s.queries * s.keys * s.depth);
-      const std::vector<std::string> words = {"additive",
+      const std::vector<std::string> words = {fmt::format("additive {}", name_of(dtype)),
                                               fmt::format("B{} T{} S{} D{}", s.batch, s.queries, s.keys, s.depth)};
       const double peer = peers.least(words, "fwdbwd_ms");
       tables[0].add(s.text(), name_of(dtype), forward * 1e3, cells / forward / 1e9, both * 1e3, ours.megabytes(),

@@ -12,10 +12,20 @@ import statistics
 import sys
 import time
 
+NOTHING_TO_MEASURE = 77  # the exit status that bench/card knows
+
+
+def nothing_to_measure(reason):
+    print(reason, flush=True)
+    sys.exit(NOTHING_TO_MEASURE)
+
+
 try:
     import torch
 except ImportError:
-    sys.exit("expected PyTorch 2 for this Python; nothing was measured")
+    if {"-h", "--help"} & set(sys.argv):
+        print(sys.modules["__main__"].__doc__)
+    nothing_to_measure("this Python has no PyTorch, which all options need: nothing was measured")
 
 
 class Timing:
@@ -49,7 +59,7 @@ def parse(description, ways):
     options.ways = [way for way in ways if way in options.ways.split(",")] or list(ways)
     options.device = torch.device(options.device)
     if options.device.type == "cuda" and not torch.cuda.is_available():
-        sys.exit("no card here: nothing to measure (--device cpu --tiny checks the program)")
+        nothing_to_measure("no card here: nothing was measured (--device cpu --tiny checks the program)")
     if options.device.type == "cpu":
         options.ways = [way for way in options.ways if "graphed" not in way]
     if not hasattr(torch, "compile"):
@@ -144,11 +154,15 @@ def expect_close(what, got, expected, most):
 
 
 def attempt(name, measured):
-    """Runs one way of measuring; a way that this PyTorch or card does not support is named and left out."""
+    """Runs one measurement, or a check before it, and says whether that worked. What this PyTorch or card does not
+    support is named and left out; a wrong answer ends the program (see expect_close)."""
     try:
         measured()
-    except (RuntimeError, NotImplementedError, AssertionError) as error:
-        print(f"{name}: left out: {str(error).splitlines()[0][:150] if str(error) else type(error).__name__}", flush=True)
+        return True
+    except Exception as error:  # whatever a backend, the compiler or a package raises
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        print(f"{name}: left out: {reason[0][:200]}", flush=True)
+        return False
     finally:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()

@@ -42,13 +42,10 @@ class Recurrent(nn.Module):
     rnn_half = False
 
     def unroll(self, rnn, x, initial=None):
-        if self.rnn_half:
-            with torch.autocast(x.device.type, torch.float16):
-                return rnn(x, initial)
-        with torch.autocast(x.device.type, enabled=False):
-            dtype = rnn.weight_ih_l0.dtype
-            if initial is not None:
-                initial = tuple(each.to(dtype) for each in initial)
+        dtype = rnn.weight_ih_l0.dtype
+        if initial is not None:
+            initial = tuple(each.to(dtype) for each in initial)
+        with torch.autocast(x.device.type, torch.float16) if self.rnn_half else torch.autocast(x.device.type, enabled=False):
             return rnn(x.to(dtype), initial)
 
     def compile_parts(self):
@@ -222,8 +219,8 @@ class Transformer(nn.Module):
 
     def embed(self, table, ids):
         x = table(ids) * math.sqrt(self.depth) + self.positions[: ids.shape[1]]
-        if torch.is_autocast_enabled() and x.is_cuda:  # embeddings are not autocast: residuals would stay in f32
-            x = x.to(torch.get_autocast_gpu_dtype())
+        if x.is_cuda and torch.is_autocast_enabled():  # embeddings are not autocast: residuals would stay in f32
+            x = x.bfloat16()
         return self.dropout(x)
 
     def logits(self, features):

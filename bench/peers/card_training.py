@@ -7,11 +7,10 @@ precisions: tf32; bf16 by autocast with cuDNN's recurrent layers in tf32; and th
 import contextlib
 import itertools
 
+import card  # first: it explains a missing PyTorch
 import torch
-from torch.nn import functional as F
-
-import card
 from card_models import Bahdanau, Luong, Transformer
+from torch.nn import functional as F
 
 WAYS = ("eager", "inductor", "graphed", "graphed+inductor")
 LABELS = {"eager": "as-written eager", "inductor": "as-written compiled"}  # bench/cuda looks for these words
@@ -122,9 +121,9 @@ def main():
     for work in WORK:
         if not results.wants(work.name):
             continue
-        for precision in precisions_of(work, options):
-            card.attempt(work.name + " " + precision, lambda: check(work, precision, options))
-        for precision, way in itertools.product(precisions_of(work, options), options.ways):
+        precisions = [precision for precision in precisions_of(work, options)
+                      if card.attempt(f"{work.name} {precision}", lambda: check(work, precision, options))]
+        for precision, way in itertools.product(precisions, options.ways):
             if options.quick and (way == "eager" or "inductor" in way):
                 continue
             if "inductor" in way and precision != "bf16":  # compiling takes most of the time
