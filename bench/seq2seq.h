@@ -20,7 +20,7 @@ fovea::ModelConfig model_config(const std::string& name);
 struct Seq2Seq {
   explicit Seq2Seq(const std::string& name, fovea::Device device = fovea::Device::cpu());
   fovea::Parameters parameters;
-  std::unique_ptr<fovea::Model> model;
+  std::unique_ptr<fovea::EncoderDecoder> model;
 };
 
 // Words by lot, [time,batch]; none of the special ones.

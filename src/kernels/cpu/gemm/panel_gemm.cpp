@@ -224,7 +224,7 @@ void multiply(const PanelRows& rows, const PanelWeight& weight, int64_t begin, i
         .columns = std::min(kPanel, weight.n - column),
         .out = {.data = out.data + column,
                 .row_stride = out.row_stride,
-                .bias = out.bias && region == 0 ? out.bias + column : nullptr,
+                .bias = out.bias && part == 0 ? out.bias + column : nullptr,
                 .accumulate = out.accumulate || part > 0}});
     }
   }
