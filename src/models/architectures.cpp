@@ -97,9 +97,7 @@ void check_no_coverage(const AttentionConfig& attention, const ModelConfig& conf
       config.architecture);
 }
 
-Var sum_heads(const Var& x) {
-  return permute(sum(x, 1), {1, 0});
-}
+Var sum_heads(const Var& x) { return permute(sum(x, 1), {1, 0}); }
 
 std::span<const EncoderEntry> text_encoders() { return kTextEncoders; }
 std::span<const ArchitectureEntry> architectures() { return kArchitectures; }

@@ -14,8 +14,9 @@ class Bahdanau final : public RecurrentDecoder {
  public:
   Bahdanau(Parameters& parameters, const ModelConfig& config, const Encoder& encoder, int64_t vocabulary_size)
       : RecurrentDecoder(parameters, config, encoder, vocabulary_size),
-        attention_(parameters, "attention", config.attention, config.hidden, encoder.depth()),
-        head_(parameters, config, embedding_, config.hidden + attention_.context_depth(), vocabulary_size) {
+        attention_(parameters, "attention", config.attention, config.hidden, encoder.depth()) {
+    const int64_t features = config.hidden + attention_.context_depth() + config.embedding;
+    head_ = make_deep_head(parameters, config, embedding_, {features, vocabulary_size});
     make_cells(parameters, attention_.context_depth());
   }
 
@@ -25,13 +26,12 @@ class Bahdanau final : public RecurrentDecoder {
     state.top = cells().step(token_gates, context, state.cells);
     return {state.top, context};
   }
-  Var logits(const Features& features, const Var& embedded) const override {
-    return head_({features.state, features.context, embedded});
+  std::vector<Var> head_features(const Features& features, const Var& embedded) const override {
+    return {features.state, features.context, embedded};
   }
   const Attention* attention() const override { return &attention_; }
 
   Attention attention_;
-  DeepVocabularyHead head_;
 };
 
 }  // namespace

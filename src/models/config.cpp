@@ -101,6 +101,12 @@ void ModelConfig::describe(Fields& f) {
   f.add("tie_embeddings", tie_embeddings,
         "Use the target embeddings as the output layer's weights (Press & Wolf 2017).")
       .also_called({"tied_embeddings", "share_embeddings"});
+  f.add(
+       "copy", copy,
+       "Copy source tokens by their attention weights, mixed with generated ones (pointer-generator, See et al. 2017).")
+      .also_called({"pointer", "copy_attention", "copy_attn"})
+      .needs(!decodes || decodes->cross_attention,
+             needs(names_with(architectures(), [](const auto& e) { return e.cross_attention; }), ""));
   f.add("dropout", dropout, "Dropout rate; in recurrent layers one mask is used for all time steps.")
       .at_least(0)
       .below(1);

@@ -25,6 +25,7 @@ struct ModelConfig {
   std::string positions = "sinusoidal";
   int64_t longest = 256;
   bool tie_embeddings = false;
+  bool copy = false;
   double dropout = 0.1;
   AttentionConfig attention;
   AttentionConfig self_attention;

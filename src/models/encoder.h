@@ -24,6 +24,7 @@ struct Encoded {
   Tensor lengths;                          // i32 [B]; absent: all states count
   std::vector<State> initial;              // the final states of a recurrent encoder, one for each of its layers
   std::vector<AttentionTrace> attentions;  // of the encoder, if they were captured
+  Tensor source_ids;                       // i32 [S,B]: the tokens of the states, for a head that copies them
 };
 
 class Encoder {

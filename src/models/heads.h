@@ -1,40 +1,42 @@
-// Output heads: from the features of a decoder or encoder to what a task predicts.
+// Output heads: from the features of a decoder to logits over the target vocabulary. A decoder knows its head only by
+// this interface.
 #pragma once
+
+#include <memory>
+#include <span>
 
 #include "models/config.h"
 #include "nn/layers.h"
 
 namespace fovea {
 
-// A linear layer over a vocabulary: with weights of its own, or with those of the target embedding (Press & Wolf 2017).
-// [...,depth] -> logits [...,V]
-class VocabularyHead {
- public:
-  VocabularyHead(Parameters& parameters, const ModelConfig& config, const Embedding& embedding, int64_t depth,
-                 int64_t vocabulary_size);
-  // Logits are by far the largest tensor of a training step. They are bf16 while a model trains with bf16 products, and
-  // of the weights' dtype in decoding and validation.
-  Var operator()(const Var& features) const;
-
- private:
-  const Parameter *weight_, *bias_;  // [V,D], [V]
+// T steps of B sentences, or one step of K beams of B sentences (then K takes the place of T).
+struct HeadInput {
+  std::span<const Var> features;  // [...,F] each; of a recurrent decoder the embedded previous token comes last
+  Var weights;                    // cross-attention weights [B,H,T,S], if the head needs them
+  Tensor source_ids;              // i32 [1,B,S], likewise
 };
 
-// W tanh(U [features; y]), y the embedding of the previous token: the deep output of Bahdanau et al. 2015, appendix
-// A.2.2.
-class DeepVocabularyHead {
+class OutputHead {
  public:
-  DeepVocabularyHead(Parameters& parameters, const ModelConfig& config, const Embedding& embedding,
-                     int64_t feature_depth, int64_t vocabulary_size);
-  Var operator()(std::initializer_list<Var> features) const;  // [...,F] each, y last -> [...,V]
-
- private:
-  Linear hidden_;
-  VocabularyHead out_;
-  float dropout_;
+  virtual ~OutputHead() = default;
+  // Logits, or log-probabilities, [...,V].
+  virtual Var operator()(const HeadInput& input) const = 0;
+  virtual bool needs_weights() const { return false; }
 };
 
-// The size of the features that a vocabulary head of a recurrent decoder reads: the embedding's, if the two share their
+struct HeadSizes {
+  int64_t features;    // the sum of F
+  int64_t vocabulary;  // V
+};
+// The head that the configuration asks for, for features of one tensor: a linear layer.
+std::unique_ptr<OutputHead> make_head(Parameters& parameters, const ModelConfig& config, const Embedding& embedding,
+                                      const HeadSizes& sizes);
+// The same for several features, with a hidden layer: the deep output of Bahdanau et al. 2015, appendix A.2.2.
+std::unique_ptr<OutputHead> make_deep_head(Parameters& parameters, const ModelConfig& config,
+                                           const Embedding& embedding, const HeadSizes& sizes);
+
+// The size of the features that a linear head of a recurrent decoder reads: the embedding's, if the two share their
 // weights.
 int64_t output_depth(const ModelConfig& config);
 

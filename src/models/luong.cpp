@@ -18,8 +18,8 @@ class Luong final : public RecurrentDecoder {
       : RecurrentDecoder(parameters, config, encoder, vocabulary_size),
         attention_(parameters, "attention", config.attention, config.hidden, encoder.depth()),
         combine_(parameters, "decoder.combine", attention_.context_depth() + config.hidden, output_depth(config),
-                 Linear::Options{.bias = false}),
-        head_(parameters, config, embedding_, output_depth(config), vocabulary_size) {
+                 Linear::Options{.bias = false}) {
+    head_ = make_head(parameters, config, embedding_, {output_depth(config), vocabulary_size});
     make_cells(parameters, config.input_feeding ? output_depth(config) : 0);
   }
 
@@ -55,12 +55,11 @@ class Luong final : public RecurrentDecoder {
     }
     return {attentional(states, attended.context), {}};
   }
-  Var logits(const Features& features, const Var&) const override { return head_(features.state); }
+  std::vector<Var> head_features(const Features& features, const Var&) const override { return {features.state}; }
   const Attention* attention() const override { return &attention_; }
 
   Attention attention_;
   Linear combine_;
-  VocabularyHead head_;
 };
 
 }  // namespace

@@ -131,10 +131,6 @@ TeacherForced StepAttention::collected() const {
   return result;
 }
 
-std::vector<AttentionTrace> StepAttention::attentions() const {
-  return last_.weights ? std::vector{last_} : std::vector<AttentionTrace>();
-}
-
 RecurrentDecoder::RecurrentDecoder(Parameters& parameters, const ModelConfig& config, const Encoder& encoder,
                                    int64_t vocabulary_size)
     : config_(config),
@@ -151,9 +147,17 @@ std::vector<AttentionInfo> RecurrentDecoder::attentions() const {
   return {{AttentionKind::kCross, 1, attention()->config()}};
 }
 
+Var RecurrentDecoder::logits(const Features& features, const Var& embedded, const Var& weights,
+                             const Tensor& source_ids) const {
+  const std::vector<Var> inputs = head_features(features, embedded);
+  return (*head_)({.features = inputs, .weights = weights, .source_ids = source_ids});
+}
+
 TeacherForced RecurrentDecoder::teacher_force(const Encoded& encoded, const Tensor& target, Capture capture,
                                               std::span<const WeightEdit> edits) const {
-  const DecodeOptions options{.capture = capture, .edits = {edits.begin(), edits.end()}};
+  const bool copies = head_->needs_weights();
+  const DecodeOptions options{.capture = {capture.weights || copies, capture.scores},
+                              .edits = {edits.begin(), edits.end()}};
   const std::vector<State> initial = bridge_(encoded);
   const Attention* attends = attention();
   const Memory memory = attends ? attends->project_memory(encoded.states, encoded.lengths) : Memory{};
@@ -174,14 +178,23 @@ TeacherForced RecurrentDecoder::teacher_force(const Encoded& encoded, const Tens
     features = {stack(states), contexts.empty() ? Var() : stack(contexts)};
     result = attention.collected();
   }
-  result.logits = logits(features, embedded);
+  const Var weights = copies ? result.attentions.back().weights : Var();
+  result.logits = logits(features, embedded, weights, copies ? copied_ids(encoded) : Tensor());
+  if (!capture.weights) result.attentions.clear();
   return result;
 }
 
 class RecurrentDecoderState final : public DecoderState {
  public:
-  RecurrentDecoderState(const RecurrentDecoder& decoder, const Encoded& encoded, const DecodeOptions& options)
-      : decoder_(decoder), beams_(options.beams), encoder_attentions_(encoded.attentions) {
+  RecurrentDecoderState(const RecurrentDecoder& decoder, const Encoded& encoded, DecodeOptions options)
+      : decoder_(decoder),
+        beams_(options.beams),
+        captures_(options.capture.weights),
+        encoder_attentions_(encoded.attentions) {
+    if (decoder.head_->needs_weights()) {
+      options.capture.weights = true;
+      source_ids_ = copied_ids(encoded);
+    }
     for (const State& state : decoder.bridge_(encoded)) {
       state_.cells.push_back({repeat_rows(state.state, options.beams), repeat_rows(state.cell_state, options.beams)});
     }
@@ -197,8 +210,9 @@ class RecurrentDecoderState final : public DecoderState {
     attentions_ = std::exchange(encoder_attentions_, {});
     const Var embedded = decoder_.embedding_(tokens.reshape({tokens.size()}));
     const Features features = decoder_.step(decoder_.cells().token_gates(embedded), state_, attention_);
-    const Var logits = decoder_.logits(features, embedded);
-    for (const AttentionTrace& trace : attention_.attentions()) attentions_.push_back(trace);
+    const AttentionTrace& attended = attention_.last();
+    const Var logits = decoder_.logits(features, embedded, attended.weights, source_ids_);
+    if (captures_ && attended.weights) attentions_.push_back(attended);
     return logits.reshape({tokens.dim(0), tokens.dim(1), logits.dim(1)});
   }
 
@@ -210,6 +224,7 @@ class RecurrentDecoderState final : public DecoderState {
   void select_sentences(const Tensor& sentences) override {
     select(rows_of_sentences(sentences, beams_, state_.top.dim(0) / beams_));
     attention_.select_sentences(sentences);
+    if (source_ids_) source_ids_ = select_copied_ids(source_ids_, sentences);
   }
 
   std::vector<AttentionTrace> attentions() const override { return attentions_; }
@@ -223,8 +238,10 @@ class RecurrentDecoderState final : public DecoderState {
 
   const RecurrentDecoder& decoder_;
   int64_t beams_;
+  bool captures_;
   RecurrentState state_;
   StepAttention attention_;
+  Tensor source_ids_;  // for a head that copies
   std::vector<AttentionTrace> encoder_attentions_, attentions_;
 };
 

@@ -64,8 +64,8 @@ class StepAttention {
 
   // The results of the collected steps: everything of TeacherForced but the logits.
   TeacherForced collected() const;
-  // Of the last step; empty if weights were not captured.
-  std::vector<AttentionTrace> attentions() const;
+  // Of the last step.
+  const AttentionTrace& last() const { return last_; }
 
  private:
   const Attention* attention_ = nullptr;
@@ -107,8 +107,8 @@ class RecurrentDecoder : public Decoder {
   // Empty features: the architecture must go step by step.
   virtual Features all_steps(const Var& token_gates, const std::vector<State>& initial, const Memory* memory,
                              const DecodeOptions& options, TeacherForced& result) const;
-  // Features and the embedded previous tokens, [...,E] -> logits [...,V].
-  virtual Var logits(const Features& features, const Var& embedded) const = 0;
+  // What the head reads of the features and the embedded previous tokens, [...,E].
+  virtual std::vector<Var> head_features(const Features& features, const Var& embedded) const = 0;
   virtual const Attention* attention() const { return nullptr; }
   const DecoderCells& cells() const { return *cells_; }
   void make_cells(Parameters& parameters, int64_t feed) { cells_.emplace(parameters, config_, feed); }
@@ -117,8 +117,12 @@ class RecurrentDecoder : public Decoder {
   ModelConfig config_;
   Bridge bridge_;
   Embedding embedding_;
+  std::unique_ptr<OutputHead> head_;
 
  private:
+  // Logits of the features; the weights are [B,H,T,S] for a head that needs them.
+  Var logits(const Features& features, const Var& embedded, const Var& weights, const Tensor& source_ids) const;
+
   friend class RecurrentDecoderState;
   std::optional<DecoderCells> cells_;
 };

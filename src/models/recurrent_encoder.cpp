@@ -20,7 +20,7 @@ RecurrentEncoder::RecurrentEncoder(Parameters& parameters, const ModelConfig& co
 Encoded RecurrentEncoder::operator()(const Source& source, Capture, std::span<const WeightEdit>) const {
   const auto rate = static_cast<float>(config_.dropout);
   std::vector<State> final;
-  Encoded encoded{.lengths = source.lengths};
+  Encoded encoded{.lengths = source.lengths, .source_ids = source.ids};
   encoded.states = dropout(layers_(dropout(embedding_(source.ids), rate, true), source.lengths, &final), rate, true);
   // Of two directions the backward one, which has read the beginning of the sentence last (Bahdanau et al. 2015,
   // appendix A.2.2).

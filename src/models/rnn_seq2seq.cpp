@@ -11,8 +11,9 @@ namespace {
 class RnnSeq2Seq final : public RecurrentDecoder {
  public:
   RnnSeq2Seq(Parameters& parameters, const ModelConfig& config, const Encoder& encoder, int64_t vocabulary_size)
-      : RecurrentDecoder(parameters, config, encoder, vocabulary_size),
-        head_(parameters, config, embedding_, config.hidden, vocabulary_size) {
+      : RecurrentDecoder(parameters, config, encoder, vocabulary_size) {
+    check(!config.copy, "model.copy: expected a model that attends to its source, got {}", config.architecture);
+    head_ = make_deep_head(parameters, config, embedding_, {config.hidden + config.embedding, vocabulary_size});
     make_cells(parameters, 0);
   }
 
@@ -25,9 +26,9 @@ class RnnSeq2Seq final : public RecurrentDecoder {
                      TeacherForced&) const override {
     return {cells().unroll(token_gates, initial), {}};
   }
-  Var logits(const Features& features, const Var& embedded) const override { return head_({features.state, embedded}); }
-
-  DeepVocabularyHead head_;
+  std::vector<Var> head_features(const Features& features, const Var& embedded) const override {
+    return {features.state, embedded};
+  }
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ class TransformerDecoder final : public Decoder {
       : config_(config),
         embedding_(parameters, "decoder", config, vocabulary_size),
         norm_(parameters, "decoder.norm", config),
-        head_(parameters, config, embedding_.table(), config.embedding, vocabulary_size) {
+        head_(make_head(parameters, config, embedding_.table(), {config.embedding, vocabulary_size})) {
     // The place of a parameter decides which random numbers it is initialised with. These come before all layers, so
     // that a seed gives the same run as it always did.
     parameters.place_first({"encoder.words.table", "encoder.positions", "decoder.words.table", "decoder.positions",
@@ -57,7 +57,9 @@ class TransformerDecoder final : public Decoder {
   TeacherForced teacher_force(const Encoded& encoded, const Tensor& target, Capture capture,
                               std::span<const WeightEdit> edits) const override {
     TeacherForced result;
+    const bool copies = head_->needs_weights();
     const Var states = project(encoded.states);
+    Var copy_weights;  // of the last layer
     ResidualSum x = {embedding_(target, 0), {}};
     for (size_t i = 0; i < layers_.size(); ++i) {
       const DecoderLayer& layer = layers_[i];
@@ -74,14 +76,16 @@ class TransformerDecoder final : public Decoder {
       x = layer.cross_sublayer(x, [&](const Var& y) {
         const auto [q, memory] = layer.cross.project_cross(states, encoded.lengths, y);
         const AttentionQuery query{.projected = q,
-                                   .capture_weights = capture.weights,
+                                   .capture_weights = capture.weights || copies,
                                    .capture_scores = capture.scores,
                                    .edits = layer_edits.cross};
-        return collect(layer.cross(memory, query), AttentionKind::kCross, i, capture, result);
+        const AttentionResult attended = layer.cross(memory, query);
+        copy_weights = attended.weights;
+        return collect(attended, AttentionKind::kCross, i, capture, result);
       });
       x = layer.forward_sublayer(x, layer.forward);
     }
-    result.logits = head_(norm_(x));
+    result.logits = logits(norm_(x), copy_weights, copies ? copied_ids(encoded) : Tensor());
     return result;
   }
 
@@ -101,6 +105,10 @@ class TransformerDecoder final : public Decoder {
   // The states of the encoder, in the size of the decoder's layers.
   Var project(const Var& states) const { return encoder_projection_ ? (*encoder_projection_)(states) : states; }
 
+  Var logits(const Var& features, const Var& weights, const Tensor& source_ids) const {
+    return (*head_)({.features = {&features, 1}, .weights = weights, .source_ids = source_ids});
+  }
+
   // Adds what an attention leaves besides its context to the result, and returns the context.
   static Var collect(const AttentionResult& attended, AttentionKind kind, size_t layer, Capture capture,
                      TeacherForced& result) {
@@ -119,7 +127,7 @@ class TransformerDecoder final : public Decoder {
   ModelConfig config_;
   PositionedEmbedding embedding_;
   FinalNorm norm_;
-  VocabularyHead head_;
+  std::unique_ptr<OutputHead> head_;
   std::optional<Linear> encoder_projection_;
   std::vector<DecoderLayer> layers_;
 };
@@ -128,7 +136,15 @@ class TransformerDecoder final : public Decoder {
 class TransformerDecoderState final : public DecoderState {
  public:
   TransformerDecoderState(const TransformerDecoder& decoder, const Encoded& encoded, const DecodeOptions& options)
-      : decoder_(decoder), options_(options), arena_(Arena::current()), encoder_attentions_(encoded.attentions) {
+      : decoder_(decoder),
+        options_(options),
+        capture_cross_(options.capture.weights),
+        arena_(Arena::current()),
+        encoder_attentions_(encoded.attentions) {
+    if (decoder.head_->needs_weights()) {
+      capture_cross_ = true;
+      source_ids_ = copied_ids(encoded);
+    }
     const Var states = decoder.project(encoded.states);
     for (const DecoderLayer& layer : decoder.layers_) {
       edits_.emplace_back(options.edits, caches_.size());
@@ -142,6 +158,7 @@ class TransformerDecoderState final : public DecoderState {
     const int64_t beams = tokens.dim(0), batch = tokens.dim(1), rows = beams * batch;
     check(step_ < options_.longest, "decode: expected at most {} steps", options_.longest);
     attentions_ = std::exchange(encoder_attentions_, {});
+    Var copy_weights;                                                             // of the last layer
     ResidualSum x = {decoder_.embedding_(tokens.reshape({1, rows}), step_), {}};  // [1,K*B,D]
     for (size_t i = 0; i < caches_.size(); ++i) {
       const DecoderLayer& layer = decoder_.layers_[i];
@@ -162,19 +179,19 @@ class TransformerDecoderState final : public DecoderState {
       x = layer.cross_sublayer(x, [&](const Var& y) {
         // The beams of a sentence are several queries to its one memory.
         const Var query = y.reshape({beams, batch, y.dim(2)});
-        return collect(layer.cross(cache.source, {.query = query,
-                                                  .position = step_,
-                                                  .stride = 0,
-                                                  .capture_weights = options_.capture.weights,
-                                                  .capture_scores = options_.capture.scores,
-                                                  .edits = edits_[i].cross}),
-                       AttentionKind::kCross, i)
-            .reshape({1, rows, y.dim(2)});
+        const AttentionResult attended = layer.cross(cache.source, {.query = query,
+                                                                    .position = step_,
+                                                                    .stride = 0,
+                                                                    .capture_weights = capture_cross_,
+                                                                    .capture_scores = options_.capture.scores,
+                                                                    .edits = edits_[i].cross});
+        copy_weights = attended.weights;
+        return collect(attended, AttentionKind::kCross, i).reshape({1, rows, y.dim(2)});
       });
       x = layer.forward_sublayer(x, layer.forward);
     }
     ++step_;
-    const Var logits = decoder_.head_(decoder_.norm_(x));
+    const Var logits = decoder_.logits(decoder_.norm_(x), copy_weights, source_ids_);
     return logits.reshape({beams, batch, logits.dim(2)});
   }
 
@@ -183,6 +200,7 @@ class TransformerDecoderState final : public DecoderState {
   void select_sentences(const Tensor& sentences) override {
     const int64_t batch = caches_[0].source.batch();
     for (LayerCache& cache : caches_) cache.source = fovea::select_sentences(cache.source, sentences);
+    if (source_ids_) source_ids_ = select_copied_ids(source_ids_, sentences);
     if (step_ > 0) select(rows_of_sentences(sentences, options_.beams, batch));
   }
 
@@ -232,7 +250,9 @@ class TransformerDecoderState final : public DecoderState {
 
   const TransformerDecoder& decoder_;
   DecodeOptions options_;
-  Arena* arena_;  // null: the heap
+  bool capture_cross_;
+  Tensor source_ids_;  // for a head that copies
+  Arena* arena_;       // null: the heap
   int64_t step_ = 0;
   std::vector<LayerCache> caches_;
   std::vector<LayerEdits> edits_;  // one for each layer

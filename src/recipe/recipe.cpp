@@ -203,6 +203,8 @@ void check_recipe(const Recipe& r, const std::string& path) {
         "{}: data.valid: expected none, because data.generator makes its own validation text", path);
   check((r.training.guided_alignment > 0) == !r.data.alignment.empty(),
         "{}: expected training.guided_alignment and data.alignment together", path);
+  check(!r.model.copy || r.data.shared_vocabulary,
+        "{}: model.copy: expected data.shared_vocabulary = true, because source tokens are copied to the target", path);
   check(r.training.guided_alignment == 0 || r.model.has_cross_attention(),
         "{}: training.guided_alignment: expected model.architecture = {}, got {}, which has no attention", path,
         names_with(architectures(), [](const ArchitectureEntry& e) { return e.cross_attention; }),

@@ -34,6 +34,8 @@ std::vector<Setup> setups() {
     add("shaw", [](ModelConfig& c) { c.attention.relative = c.self_attention.relative = "shaw"; });
     add("alibi", [](ModelConfig& c) { c.attention.relative = c.self_attention.relative = "alibi"; });
     add("tied", [](ModelConfig& c) { c.tie_embeddings = true; });
+    add("copy", [](ModelConfig& c) { c.copy = true; });
+    add("copy-heads", [](ModelConfig& c) { c.copy = true, c.attention.heads = 2; });
     if (architecture == "transformer") {
       add("rotary", [](ModelConfig& c) { c.self_attention.relative = "rotary", c.positions = "none"; });
       add("post-norm", [](ModelConfig& c) { c.norm = "post", c.positions = "learned", c.activation = "gelu"; });
@@ -204,6 +206,39 @@ TEST(ModelWeights, AreWhatASentenceWasReadWith) {
         double total = 0.0;
         for (int64_t s = 0; s < keys; ++s) total += w.data<double>()[row * keys + s];
         EXPECT_NEAR(total, 1.0, 1e-9);
+      }
+    }
+  }
+}
+
+// With a generation probability of almost 0 the prediction is the attention weights over the source tokens.
+TEST(Copying, GivesSourceTokensTheirAttentionWeights) {
+  for (const std::string& architecture : attending_models()) {
+    ModelConfig config = small_config(architecture);
+    config.copy = true;
+    Parameters parameters(kReference, DType::kF64);
+    const auto model = make_model(parameters, config, {kWords, kWords});
+    parameters.allocate(3);
+    parameters.find("decoder.generate.bias").value().data<double>()[0] = -40;
+    const Scene scene;
+    const TeacherForced forced = model->teacher_force(scene.source, scene.before, true);
+    const Tensor& weights = forced.attentions.back().weights.value();  // [B,H,T,S]
+    const auto sources = to_host<int32_t>(scene.source.ids);
+    const Tensor p = softmax(forced.logits).value();
+    for (int64_t t = 0; t < kTargetLength; ++t) {
+      for (int64_t b = 0; b < kBatch; ++b) {
+        std::vector<double> expected(kWords, 0.0);
+        for (int64_t s = 0; s < kSourceLength; ++s) {
+          double weight = 0;
+          for (int64_t h = 0; h < weights.dim(1); ++h) {
+            weight += weights.data<double>()[((b * weights.dim(1) + h) * kTargetLength + t) * kSourceLength + s];
+          }
+          expected[static_cast<size_t>(sources[static_cast<size_t>(s * kBatch + b)])] +=
+              weight / static_cast<double>(weights.dim(1));
+        }
+        for (int64_t v = 0; v < kWords; ++v) {
+          EXPECT_NEAR(p.data<double>()[(t * kBatch + b) * kWords + v], expected[static_cast<size_t>(v)], 1e-9);
+        }
       }
     }
   }
