@@ -1,5 +1,5 @@
-# `cmake --install`: the library for find_package(fovea), recipes and models, and the program where it is built; and a
-# .deb of all that (cpack).
+# Installs the library for find_package(fovea), recipes, models, documents and, if it is built, the program. cpack makes
+# a Debian package of all that.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -21,7 +21,7 @@ install(DIRECTORY docs/ DESTINATION share/doc/fovea)
 install(DIRECTORY examples/embed DESTINATION share/doc/fovea/examples)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION share/doc/fovea)
 
-# The program's man page and completions, from what it says about itself.
+# The man page and the completions are generated from the program's own help.
 if(FOVEA_PROGRAM)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   install(TARGETS fovea)
@@ -37,7 +37,7 @@ if(FOVEA_PROGRAM)
 endif()
 
 if(PROJECT_IS_TOP_LEVEL)
-  set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # what is installed is built by name, not with all tests
+  set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # an install does not build the tests
   set(CPACK_GENERATOR DEB)
   set(CPACK_PACKAGE_CONTACT "Fovea's maintainers")
   set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")

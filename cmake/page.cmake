@@ -1,7 +1,7 @@
-# The page of `fovea serve`, as one source with every file of web/dist, gzipped. FOVEA_PAGE_SOURCE is that source.
+# Embeds the page of `fovea serve`: FOVEA_PAGE_SOURCE is a source file that contains every file of web/dist, gzipped.
 #
-# With FOVEA_WEB=AUTO (or ON), web/dist is built by npm when Node is found; a web/dist that is there already is taken as
-# it is where it is not. Without either the program is built without the page, and says so to who opens it.
+# With FOVEA_WEB=AUTO or ON, npm builds web/dist. If Node is not found, an existing web/dist is used. Without either, the
+# program is built without the page, and a notice is served in its place.
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 

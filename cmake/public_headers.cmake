@@ -1,6 +1,6 @@
-# The public headers, which programs outside this project include as <fovea/ROOM/NAME.h> and which are installed: the
-# headers below and those that they include. <fovea/fovea.h> includes all of them. Every other header is internal and
-# changes without notice.
+# The public headers are the headers listed here and the headers that they include. They are installed, and programs
+# outside this project include them as <fovea/ROOM/NAME.h>, or all of them as <fovea/fovea.h>. All other headers are
+# internal and change without notice.
 set(entry_headers
   # Translate, and read attention records.
   base/error.h

@@ -1,7 +1,7 @@
 # One static library per folder of src/. A room names its sources and the rooms below it.
 #
-# How the rooms are compiled is said here for this project's own folders. A program that links a room gets only the
-# public headers (cmake/public_headers.cmake), the language standard and what must be linked.
+# The compiler flags below apply to this project's own folders. A program that links a room gets only the public headers
+# (cmake/public_headers.cmake), the language standard and the libraries.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -13,7 +13,7 @@ endif()
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ${PROJECT_IS_TOP_LEVEL})
 
-if(PROJECT_IS_TOP_LEVEL)  # a parent project decides for itself
+if(PROJECT_IS_TOP_LEVEL)  # the parent project chooses its own compiler launcher
   find_program(FOVEA_CCACHE ccache)
   if(FOVEA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER "${FOVEA_CCACHE}")
@@ -23,16 +23,15 @@ endif()
 
 set(host_options
   -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
-  # g++ 12 sees an overlap in "text" + std::string that is not there (its bug 105651).
+  # g++ 12 warns of an overlap in "text" + std::string that does not exist (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  # Products and sums are contracted to fused multiply-adds only where a kernel asks for one, so that
-  # the reference means the same on every machine.
+  # Only kernels that ask for fused multiply-adds get them, so that the reference computes the same on every machine.
   -ffp-contract=off
   $<$<BOOL:${FOVEA_WERROR}>:-Werror>)
 set(card_options
   --expt-relaxed-constexpr
-  -DFMT_USE_CONSTEXPR=1 -DFMT_CONSTEVAL=  # fmt 9 believes that nvcc has no constexpr
-  --diag-suppress=177  # nvcc takes constants of a template that are used in other constants for unused
+  -DFMT_USE_CONSTEXPR=1 -DFMT_CONSTEVAL=  # fmt 9 assumes that nvcc has no constexpr
+  --diag-suppress=177  # nvcc reports template constants as unused that other constants use
   -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers
   $<$<BOOL:${FOVEA_WERROR}>:-Werror=all-warnings>)
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${host_options}>" "$<$<COMPILE_LANGUAGE:CUDA>:${card_options}>")
@@ -44,7 +43,7 @@ set_target_properties(fovea_options PROPERTIES EXPORT_NAME options)
 target_include_directories(fovea_options INTERFACE
   "$<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>" "$<INSTALL_INTERFACE:include>")
 target_compile_features(fovea_options INTERFACE cxx_std_20)
-if(FOVEA_SANITIZE)  # who links sanitized objects must be sanitized, too
+if(FOVEA_SANITIZE)  # programs that link sanitized objects must be sanitized, too
   target_compile_options(fovea_options INTERFACE -fsanitize=${FOVEA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(fovea_options INTERFACE -fsanitize=${FOVEA_SANITIZE})
 endif()

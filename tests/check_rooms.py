@@ -1,6 +1,7 @@
 """Dependencies point downward only: a file of a room includes only from its own room and rooms below.
 
-The order of the rooms is that of add_subdirectory in src/CMakeLists.txt; apps come after all of them.
+The order of the rooms is that of add_subdirectory in src/CMakeLists.txt; apps come after all of them. Inside a room,
+<fovea/...> would name a second copy of a header (cmake/public_headers.cmake).
 """
 import pathlib
 import re
@@ -8,6 +9,7 @@ import sys
 import tempfile
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"/]+)/[^"]*"', re.M)
+OUTSIDE = re.compile(r"^\s*#\s*include\s+<fovea/", re.M)
 SOURCES = {".h", ".cpp", ".cu", ".cuh"}
 
 
@@ -20,7 +22,10 @@ def violations(root: pathlib.Path) -> list[str]:
             found.append(f"src/{folder.name}: not among the rooms of src/CMakeLists.txt")
             continue
         for path in sorted(p for p in folder.rglob("*") if p.suffix in SOURCES):
-            for included in INCLUDE.findall(path.read_text()):
+            text = path.read_text()
+            if OUTSIDE.search(text):
+                found.append(f"{path.relative_to(root)}: <fovea/...> is for programs outside; include \"ROOM/NAME.h\"")
+            for included in INCLUDE.findall(text):
                 if included not in level or level[included] > level[folder.name]:
                     found.append(f"{path.relative_to(root)}: {folder.name} may not include from {included}")
     return found
@@ -37,6 +42,8 @@ def self_test() -> None:
         assert violations(root) == [], violations(root)
         (root / "src/low/b.h").write_text('#include "high/a.h"\n')
         assert violations(root) == ["src/low/b.h: low may not include from high"], violations(root)
+        (root / "src/low/b.h").write_text("#include <fovea/low/b.h>\n")
+        assert violations(root) == ['src/low/b.h: <fovea/...> is for programs outside; include "ROOM/NAME.h"'], violations(root)
 
 
 if sys.argv[1] == "--self-test":

@@ -1,4 +1,4 @@
-// Numbers in words: English as Americans write it, Chinese with 两 where speech has it.
+// Numbers in words: American English, and Chinese as spoken, with 两.
 
 #include "base/error.h"
 #include "text/generators.h"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The installed library in projects outside: installs a build into an empty folder, compiles every public header alone,
-# trains with a program outside, builds examples/embed and translates with the models that were installed.
+# Uses the installed library from outside: installs a build into an empty folder, compiles every public header alone,
+# trains with an outside program, builds examples/embed and translates with an installed model.
 #   check_installed.sh CMAKE BUILD SOURCE CXXFLAGS
 set -eu
 cmake=$1 built=$2 source=$3 flags=$4

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The library inside another project with add_subdirectory: configures it where neither CLI11 nor Boost can be found,
-# builds it and trains with it. Only the reference backend is built, because that is quick.
+# Builds the library inside another project with add_subdirectory, without CLI11 and Boost, and trains with it. Only the
+# reference backend is built, because that is quick.
 #   check_vendored.sh CMAKE SOURCE FOLDER CXXFLAGS LAUNCHER
 set -eu
 cmake=$1 source=$2 folder=$3 flags=$4 launcher=$5
