@@ -59,14 +59,14 @@ class Generating {
     options.beam = beams;
     options.max_length = kTarget;
     options.min_length = kTarget - 1;
-    options.weights_stay = true;
+    options.constant_weights = true;
     return search({&model, 1}, corpus, batches, options, kCard);
   }
   // How far below the likeliest word any chosen one lies, given the words before it.
   double worst(const ParallelCorpus& corpus) const {
     const auto found = (*this)(corpus, 1);
     ParallelCorpus pairs = corpus;
-    for (const auto& sentence : found) pairs.target.append(sentence.front().words);
+    for (const auto& sentence : found) pairs.target.append(sentence.front().ids);
     const PrecisionScope scope(precision_);
     const EncoderDecoder* model = model_.get();
     BatchOptions batches;
@@ -75,7 +75,7 @@ class Generating {
     options.alternatives = 1;
     double most = 0;
     for (const Hypothesis& h : score({&model, 1}, pairs, batches, options, kCard)) {
-      for (size_t t = 0; t + 1 < h.words.size(); ++t) {
+      for (size_t t = 0; t + 1 < h.ids.size(); ++t) {
         most = std::max(most, static_cast<double>(h.alternatives[t][0].log_prob - h.log_probs[t]));
       }
     }

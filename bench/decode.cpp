@@ -51,7 +51,7 @@ class Decoding {
     const int64_t batch = kBatches[1];
     std::vector<int32_t> before(static_cast<size_t>(bench::kLength * batch));
     for (int64_t b = 0; b < batch; ++b) {
-      const auto& words = found[static_cast<size_t>(b)].front().words;
+      const auto& words = found[static_cast<size_t>(b)].front().ids;
       if (static_cast<int64_t>(words.size()) < bench::kLength - 1) bench::wrong(name + " decodes too few words");
       for (int64_t t = 0; t < bench::kLength; ++t) {
         before[static_cast<size_t>(t * batch + b)] = t == 0 ? kBegin : words[static_cast<size_t>(t - 1)];
@@ -63,7 +63,7 @@ class Decoding {
     for (int64_t t = 0; t + 1 < bench::kLength; ++t) {
       for (int64_t b = 0; b < batch; ++b) {
         const float* row = logits.value().data<float>() + (t * batch + b) * bench::kWords;
-        const int32_t word = found[static_cast<size_t>(b)].front().words[static_cast<size_t>(t)];
+        const int32_t word = found[static_cast<size_t>(b)].front().ids[static_cast<size_t>(t)];
         // The end mark was forbidden, and so were padding and the begin mark.
         worst =
             std::max(worst, static_cast<double>(*std::max_element(row + kEnd + 1, row + bench::kWords) - row[word]));

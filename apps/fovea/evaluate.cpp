@@ -123,9 +123,8 @@ double run_models(const EvaluateFlags& flags, TestSet& set) {
     set.segments[i].hypothesis = translations[i].text();
     references.push_back(set.segments[i].references.front());
     output.write(translations[i].text() + "\n");
-    if (translations[i].cut) {
-      console.line(
-          fmt::format("{}:{}: warning: truncated to {} tokens", flags.source, i + 1, translator.most_source()));
+    if (translations[i].truncated) {
+      console.line(fmt::format("{}:{}: warning: truncated to {} tokens", flags.source, i + 1, translator.max_source()));
     }
   }
   output.commit();

@@ -37,12 +37,12 @@ std::string json_line(const std::string& source, const Translation& translation)
     candidates.push_back({{"text", c.text},
                           {"score", c.hypothesis.score},
                           {"log_probability", c.hypothesis.log_probability},
-                          {"ended", c.hypothesis.ended}});
+                          {"ended", c.hypothesis.finished}});
   }
   return Json{{"source", source},
               {"translation", translation.text()},
               {"source_tokens", translation.source_tokens},
-              {"cut", translation.cut},
+              {"cut", translation.truncated},
               {"candidates", std::move(candidates)}}
       .dump();
 }
@@ -78,9 +78,9 @@ class LineTranslator {
     std::string text;
     for (size_t i = 0; i < lines.size(); ++i) {
       const int64_t number = before_ + static_cast<int64_t>(i);
-      if (translations[i].cut) {
+      if (translations[i].truncated) {
         console_.line(fmt::format("{}: warning: truncated to {} of {} tokens (--max-source)", place(number),
-                                  thousands(translator_->most_source()), thousands(translations[i].source_tokens)));
+                                  thousands(translator_->max_source()), thousands(translations[i].source_tokens)));
       }
       if (translations[i].unknown_tokens > 0 && with_unknown_++ == 0) {
         first_unknown_ = fmt::format("{}: warning: the model does not know {}", place(number),
@@ -89,7 +89,8 @@ class LineTranslator {
           first_unknown_ += fmt::format("; it reads single characters, separated by spaces: \"{}\"", spaced);
         }
       }
-      if (!translations[i].candidates.front().hypothesis.ended && cut_short_++ == 0) first_cut_short_ = place(number);
+      if (!translations[i].candidates.front().hypothesis.finished && cut_short_++ == 0)
+        first_cut_short_ = place(number);
       text += flags_.json ? json_line(lines[i], translations[i]) + "\n"
                           : text_lines(number + 1, translations[i], flags_.search.nbest > 1);
     }

@@ -8,13 +8,13 @@ namespace fovea {
 
 namespace {
 
-// The log-sum-exp of each row, which the loss of any target computes on its way.
+// The log-sum-exp of each row, computed by the cross-entropy kernel of any target.
 Tensor row_lse(const Tensor& logits) {
   const Device d = logits.device();
   const int64_t rows = logits.dim(0);
   const DType statistics = accumulator_of(logits.dtype());
   const Tensor none = empty({rows}, DType::kI32, d), loss = empty({rows}, statistics, d), lse = empty_like(loss);
-  // By a kernel, like all the rest of a step: a graph of nothing else is queued much faster.
+  // Zeroed by a kernel rather than by a memset: a CUDA graph of kernels alone launches much faster.
   kernels(d).affine(stream(d), {.y = none, .beta = 0.0f});
   kernels(d).cross_entropy(stream(d), {.logits = logits, .targets = none, .loss = loss, .lse = lse, .ignore = 0});
   return lse;
@@ -22,51 +22,51 @@ Tensor row_lse(const Tensor& logits) {
 
 }  // namespace
 
-Scores vote(std::span<const Var> logits) {
-  const int64_t words = logits[0].dim(-1), rows = logits[0].size() / words;
+Scores average_probabilities(std::span<const Var> logits) {
+  const int64_t vocabulary = logits[0].dim(-1), rows = logits[0].size() / vocabulary;
   if (logits.size() == 1) {
-    const Tensor flat = logits[0].value().reshape({rows, words});
+    const Tensor flat = logits[0].value().reshape({rows, vocabulary});
     return {flat, row_lse(flat)};
   }
   Var mean;
   for (const Var& l : logits) {
-    check(l.dim(-1) == words, "ensemble: expected models with the same vocabulary, got {} and {} tokens", words,
-          l.dim(-1));
-    const Var p = softmax(l.reshape({rows, words}));
+    check(l.dim(-1) == vocabulary, "ensemble: expected models with the same vocabulary, got {} and {} tokens",
+          vocabulary, l.dim(-1));
+    const Var p = softmax(l.reshape({rows, vocabulary}));
     mean = mean ? mean + p : p;
   }
   return {log(affine(mean, 1.0f / static_cast<float>(logits.size()))).value(), {}};
 }
 
-LikeliestWords likeliest_of(const Scores& scores, int64_t count) {
+TopTokens top_tokens(const Scores& scores, int64_t count) {
   const auto f32 = [](const Tensor& x) { return cast(x, DType::kF32).value(); };
-  LikeliestWords words{.count = std::min(count, scores.scores.dim(-1))};
-  if (scores.lse) words.lse = f32(scores.lse);
-  if (words.count == scores.scores.dim(-1)) {
-    words.values = f32(scores.scores);
+  TopTokens top{.count = std::min(count, scores.scores.dim(-1))};
+  if (scores.lse) top.lse = f32(scores.lse);
+  if (top.count == scores.scores.dim(-1)) {
+    top.values = f32(scores.scores);
   } else {
-    const TopK largest = fovea::top_k(scores.scores, words.count);
-    words.values = f32(largest.values);
-    words.index = largest.index;
+    const TopK largest = fovea::top_k(scores.scores, top.count);
+    top.values = f32(largest.values);
+    top.index = largest.index;
   }
-  return words;
+  return top;
 }
 
-Choices::Choices(const LikeliestWords& words) : count_(words.count), values_(to_host<float>(words.values)) {
-  if (words.lse) lse_ = to_host<float>(words.lse);
-  if (words.index) index_ = to_host<int32_t>(words.index);
+HostTopTokens::HostTopTokens(const TopTokens& top) : count_(top.count), values_(to_host<float>(top.values)) {
+  if (top.lse) lse_ = to_host<float>(top.lse);
+  if (top.index) index_ = to_host<int32_t>(top.index);
 }
 
-std::vector<NextWord> Choices::likeliest(int64_t row, int64_t count) const {
-  std::vector<NextWord> words;
+std::vector<NextToken> HostTopTokens::likeliest(int64_t row, int64_t max_count) const {
+  std::vector<NextToken> tokens;
   for (int64_t i = 0; i < count_; ++i) {
-    if (word(row, i) != kPad && word(row, i) != kBegin) words.push_back({word(row, i), log_prob(row, i)});
+    if (id(row, i) != kPad && id(row, i) != kBegin) tokens.push_back({id(row, i), log_prob(row, i)});
   }
-  const auto kept = words.begin() + std::min(count, std::ssize(words));
-  std::partial_sort(words.begin(), kept, words.end(),
-                    [](const NextWord& a, const NextWord& b) { return a.log_prob > b.log_prob; });
-  words.erase(kept, words.end());
-  return words;
+  const auto end = tokens.begin() + std::min(max_count, std::ssize(tokens));
+  std::partial_sort(tokens.begin(), end, tokens.end(),
+                    [](const NextToken& a, const NextToken& b) { return a.log_prob > b.log_prob; });
+  tokens.erase(end, tokens.end());
+  return tokens;
 }
 
 Ensemble::Ensemble(std::span<const EncoderDecoder* const> models, const Source& source, const DecodeOptions& options) {
@@ -77,11 +77,11 @@ Ensemble::Ensemble(const Ensemble& other) : logits_(other.logits_) {
   for (const auto& decoder : other.decoders_) decoders_.push_back(decoder->clone());
 }
 
-Scores Ensemble::step(const Tensor& words) {
-  const SignalsBlocked quiet;  // once for a step, not for each of its products
+Scores Ensemble::step(const Tensor& ids) {
+  const SignalsBlocked blocked;  // once for a step, not for each of its products
   logits_.clear();
-  for (const auto& decoder : decoders_) logits_.push_back(decoder->step(words));
-  return vote(logits_);
+  for (const auto& decoder : decoders_) logits_.push_back(decoder->step(ids));
+  return average_probabilities(logits_);
 }
 
 void Ensemble::reorder(const Tensor& rows) {
@@ -95,7 +95,7 @@ void Ensemble::select_sentences(const Tensor& sentences) {
 std::vector<HostWeights> Ensemble::weights() const {
   std::vector<HostWeights> all;
   for (size_t model = 0; model < decoders_.size(); ++model) {
-    bring_to_host(decoders_[model]->attentions(), static_cast<int64_t>(model), all);
+    copy_to_host(decoders_[model]->attentions(), static_cast<int64_t>(model), all);
   }
   return all;
 }

@@ -1,46 +1,48 @@
-// Several models with one vocabulary that decode together: the mean of their probabilities. And what of it
-// comes to the host: the likeliest words of each row, never the whole vocabulary unless it is drawn from.
+// An ensemble: several models with one vocabulary that decode together with the mean of their probabilities. The most
+// likely tokens of each row are copied to the host, and the whole vocabulary only where it is sampled from.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "decode/looks.h"
+#include "decode/attention_history.h"
 #include "models/model.h"
 
 namespace fovea {
 
-// Scores that lie above log p by `lse`, one for each row, or are log p where there is none.
+// log p = scores - lse, row by row; without lse, the scores are log p.
 struct Scores {
   Tensor scores;  // [rows,V]
   Tensor lse;     // [rows]
 };
-// What models make of the next words together, from the logits of each, [...,V].
-Scores vote(std::span<const Var> logits);
+// The logits of one model, or the log of the mean of several models' probabilities. All have the shape [...,V].
+Scores average_probabilities(std::span<const Var> logits);
 
-// For each row the first `count` words, likeliest first, or all of them as they lie; still where they were computed.
-struct LikeliestWords {
+// The `count` most likely tokens of each row, most likely first, or all tokens in the order of their ids. On the
+// device.
+struct TopTokens {
   int64_t count = 0;
-  Tensor values, index, lse;  // f32 and i32 [rows,count], f32 [rows]; no index: all words; no lse: values are log p
+  Tensor values, index, lse;  // f32 and i32 [rows,count], f32 [rows]; no index: all tokens; no lse: values are log p
 };
-LikeliestWords likeliest_of(const Scores& scores, int64_t count);
+TopTokens top_tokens(const Scores& scores, int64_t count);
 
 // The same on the host.
-class Choices {
+class HostTopTokens {
  public:
-  explicit Choices(const LikeliestWords& words);
+  explicit HostTopTokens(const TopTokens& top);
   int64_t count() const { return count_; }
-  int32_t word(int64_t row, int64_t i) const {
+  int32_t id(int64_t row, int64_t i) const {
     return index_.empty() ? static_cast<int32_t>(i) : index_[static_cast<size_t>(row * count_ + i)];
   }
   float log_prob(int64_t row, int64_t i) const {
     const float score = values_[static_cast<size_t>(row * count_ + i)];
     return lse_.empty() ? score : score - lse_[static_cast<size_t>(row)];
   }
-  // So many at most, likeliest first, without what no text has: of `count` + kNever choices, `count` are left.
-  std::vector<NextWord> likeliest(int64_t row, int64_t count) const;
-  static constexpr int64_t kNever = 2;  // kPad, kBegin
+  // At most `max_count` tokens, most likely first, without kPad and kBegin, which no text contains: to be sure of
+  // `max_count` of them, count() must be larger by kNeverGenerated.
+  std::vector<NextToken> likeliest(int64_t row, int64_t max_count) const;
+  static constexpr int64_t kNeverGenerated = 2;  // kPad, kBegin
 
  private:
   int64_t count_;
@@ -54,7 +56,7 @@ class Ensemble {
   ~Ensemble() = default;
   Ensemble(const Ensemble& other);
   Ensemble& operator=(const Ensemble&) = delete;
-  Scores step(const Tensor& words);
+  Scores step(const Tensor& ids);
   void reorder(const Tensor& rows);
   void select_sentences(const Tensor& sentences);
   std::vector<HostWeights> weights() const;  // of the last step

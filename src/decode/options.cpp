@@ -6,8 +6,8 @@
 namespace fovea {
 
 namespace {
-// What a target may always have beyond its share of the source, so that short sources are not cut.
-constexpr int64_t kRoom = 20;
+// Target tokens that are allowed in addition to max_ratio, so that the targets of short sources are not truncated.
+constexpr int64_t kAllowance = 20;
 }  // namespace
 
 void SearchOptions::describe(Fields& f) {
@@ -70,9 +70,9 @@ void check_options(const SearchOptions& options) {
   check(o.sample || (o.temperature == 1 && o.top_k == 0 && o.top_p == 1),
         "temperature, top_k and top_p have an effect with sampling only: set sample, too");
   check(o.top_p > 0, "top_p: expected a probability above 0, got {}", o.top_p);
-  for (const ForcedBegin& begin : o.begins) {
-    check(std::ssize(begin) < o.max_length, "prefix: expected fewer tokens than max_length, which is {}, got {}",
-          o.max_length, begin.size());
+  for (const ForcedPrefix& prefix : o.prefixes) {
+    check(std::ssize(prefix) < o.max_length, "prefix: expected fewer tokens than max_length, which is {}, got {}",
+          o.max_length, prefix.size());
   }
   check(o.min_length < o.max_length, "min_length: expected less than max_length, which is {}, got {}", o.max_length,
         o.min_length);
@@ -83,11 +83,11 @@ std::string search_name(const SearchOptions& options) {
   return options.beam == 1 ? "greedy" : fmt::format("beam {}", options.beam);
 }
 
-int64_t longest_target(const SearchOptions& options, int64_t source_length, int64_t row) {
+int64_t max_target_length(const SearchOptions& options, int64_t source_length, int64_t row) {
   if (options.max_ratio == 0) return options.max_length;
-  const int64_t begin = options.begins.empty() ? 0 : std::ssize(options.begins[static_cast<size_t>(row)]);
+  const int64_t prefix = options.prefixes.empty() ? 0 : std::ssize(options.prefixes[static_cast<size_t>(row)]);
   const auto share = static_cast<int64_t>(options.max_ratio * static_cast<double>(source_length));
-  return std::max(options.min_length + 1, std::min(options.max_length, std::max(share, begin) + kRoom));
+  return std::max(options.min_length + 1, std::min(options.max_length, std::max(share, prefix) + kAllowance));
 }
 
 double length_penalty(const SearchOptions& options, int64_t length) {

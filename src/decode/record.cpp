@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kAbsent = std::numeric_limits<float>::quiet_NaN();
 
-// Bytes of a text -> characters, for bytes that only grow.
+// Converts byte offsets in a text to offsets in characters. The byte offsets must not decrease.
 class CharacterCounter {
  public:
   explicit CharacterCounter(std::string_view text) : text_(text) {}
@@ -47,8 +47,8 @@ RecordToken end_mark(const std::vector<RecordToken>& before) {
   return {.text = "</s>", .begin = end, .end = end, .mark = true};
 }
 
-// One layer's weights, as they came, at the end of the attention's: masked cells become absent, and what was read
-// backwards is turned round.
+// Appends the weights of one layer to a recorded attention: masked cells become absent, and source tokens that the
+// model read backwards are put in the order of the text.
 class LayerRecorder {
  public:
   LayerRecorder(RecordedAttention& to, const FolderConfig& config) : to_(to), config_(config) {}
@@ -56,16 +56,16 @@ class LayerRecorder {
   void add(const HypothesisWeights& from) {
     ++to_.layers;
     for (int64_t h = 0; h < from.heads; ++h) {
-      for (int64_t t = 0; t < from.rows; ++t) add_row(from, h, from_encoder(from) ? place(t, from.rows) : t);
+      for (int64_t t = 0; t < from.rows; ++t) add_row(from, h, from_encoder(from) ? model_position(t, from.rows) : t);
     }
   }
 
  private:
   static bool from_encoder(const HypothesisWeights& from) { return from.kind == AttentionTrace::Kind::kEncoderSelf; }
-  // Where the model had source token i.
-  int64_t place(int64_t i, int64_t count) const {
-    const int64_t words = count - (config_.end_source ? 1 : 0);
-    return config_.reverse_source && i < words ? words - 1 - i : i;
+  // The position at which the model read source token i, of `count` with the end mark.
+  int64_t model_position(int64_t i, int64_t count) const {
+    const int64_t tokens = count - (config_.end_source ? 1 : 0);
+    return config_.reverse_source && i < tokens ? tokens - 1 - i : i;
   }
 
   void add_row(const HypothesisWeights& from, int64_t head, int64_t t) {
@@ -79,17 +79,18 @@ class LayerRecorder {
                                     : from.centers[static_cast<size_t>(head * from.rows + t)];
     }
     for (int64_t s = 0; s < from.columns; ++s) {
-      const int64_t at = of_source ? place(s, from.columns) : s;
+      const int64_t at = of_source ? model_position(s, from.columns) : s;
       const bool outside = to_.window > 0 && std::abs(static_cast<float>(at) - center) > static_cast<float>(to_.window);
       const bool later = !of_source && s > step;
-      // What an edit put outside the window is there.
+      // An edit may put weight outside the window: those cells are present.
       const bool absent = (outside && row[at] == 0.0f) || later;
       to_.weights.push_back(absent ? kAbsent : row[at]);
       if (!from.scores.empty()) to_.scores.push_back(absent ? kAbsent : from.scores[first + static_cast<size_t>(at)]);
     }
-    if (to_.window > 0) to_.centers.push_back(turned(center, of_source, from.columns));
+    if (to_.window > 0) to_.centers.push_back(text_position(center, of_source, from.columns));
   }
-  float turned(float center, bool of_source, int64_t columns) const {
+  // The centre of a window in the order of the text.
+  float text_position(float center, bool of_source, int64_t columns) const {
     if (!config_.reverse_source || !of_source) return center;
     const auto last = static_cast<float>(columns - (config_.end_source ? 2 : 1));
     return center <= last ? last - center : center;
@@ -142,28 +143,28 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
   return result;
 }
 
-std::vector<RecordStep::Alternative> recorded(const std::vector<NextWord>& words, const Vocabulary& vocabulary) {
+std::vector<RecordStep::Alternative> recorded(const std::vector<NextToken>& tokens, const Vocabulary& vocabulary) {
   std::vector<RecordStep::Alternative> result;
-  result.reserve(words.size());
-  for (const NextWord& next : words) {
-    result.push_back({word_text(next.word, vocabulary), static_cast<double>(next.log_prob)});
+  result.reserve(tokens.size());
+  for (const NextToken& next : tokens) {
+    result.push_back({token_text(next.id, vocabulary), static_cast<double>(next.log_prob)});
   }
   return result;
 }
 
 }  // namespace
 
-std::string word_text(int32_t id, const Vocabulary& vocabulary) {
+std::string token_text(int32_t id, const Vocabulary& vocabulary) {
   if (id == kEnd) return "</s>";
   std::string text = vocabulary.decode({&id, 1});
   return text.empty() || text == "\uFFFD" ? vocabulary.piece(id) : text;
 }
 
 RecordedStep StepRecorder::add(const SearchStep& step) {
-  words_.resize(static_cast<size_t>(step.step));
-  tokens_.resize(words_.size());
-  tokens_.push_back(token_of(step.word));
-  words_.push_back(step.word);
+  ids_.resize(static_cast<size_t>(step.step));
+  tokens_.resize(ids_.size());
+  tokens_.push_back(token_of(step.id));
+  ids_.push_back(step.id);
   return {tokens_.back(),
           {static_cast<double>(step.log_prob), recorded(step.alternatives, *models_.front().target)},
           recorded(step.weights, models_)};
@@ -173,46 +174,46 @@ int64_t StepRecorder::characters(int64_t steps) const {
   return steps == 0 ? 0 : tokens_[static_cast<size_t>(steps - 1)].end;
 }
 
-// Words are decoded from the last before them that is text of its own: neither a space alone nor a byte, which says
-// something only together with its neighbours.
-RecordToken StepRecorder::token_of(int32_t word) {
-  if (word == kEnd) return end_mark(tokens_);
-  const auto stands_alone = [&](size_t i) {
-    return tokens_[i].end > tokens_[i].begin && !models_.front().target->piece(words_[i]).starts_with("<0x");
+// Decodes the token together with those before it, back to the last one that is text by itself: a space or a byte alone
+// is text only together with its neighbours.
+RecordToken StepRecorder::token_of(int32_t id) {
+  if (id == kEnd) return end_mark(tokens_);
+  const auto is_text = [&](size_t i) {
+    return tokens_[i].end > tokens_[i].begin && !models_.front().target->piece(ids_[i]).starts_with("<0x");
   };
-  size_t from = words_.size();
-  while (from > 0 && !stands_alone(--from)) {
+  size_t from = ids_.size();
+  while (from > 0 && !is_text(--from)) {
   }
-  std::vector<int32_t> words(words_.begin() + static_cast<int64_t>(from), words_.end());
-  words.push_back(word);
+  std::vector<int32_t> ids(ids_.begin() + static_cast<int64_t>(from), ids_.end());
+  ids.push_back(id);
   std::vector<Token> tokens;
-  const std::string text = models_.front().target->decode(words, &tokens);
-  const std::vector<RecordToken> places = recorded(tokens, text, *models_.front().target);
-  RecordToken token = places.back();
-  const int64_t before = words.size() > 1 ? tokens_[from].begin - places.front().begin : 0;
+  const std::string text = models_.front().target->decode(ids, &tokens);
+  const std::vector<RecordToken> decoded = recorded(tokens, text, *models_.front().target);
+  RecordToken token = decoded.back();
+  const int64_t before = ids.size() > 1 ? tokens_[from].begin - decoded.front().begin : 0;
   token.begin += before;
   token.end += before;
   return token;
 }
 
 AttentionRecord make_record(std::span<const LoadedModel> models, const TokenisedLine& line,
-                            const Hypothesis& hypothesis, int64_t most_source) {
+                            const Hypothesis& hypothesis, int64_t max_source) {
   const LoadedModel& model = models.front();
   AttentionRecord record{.architecture = model.config.model.architecture,
                          .source_text = line.text,
                          .score = hypothesis.score,
                          .log_probability = hypothesis.log_probability,
-                         .ended = hypothesis.ended};
+                         .ended = hypothesis.finished};
   check(line.tokens.size() == line.ids.size(), "record: expected a line that was tokenised with offsets");
-  const auto source = std::span(line.tokens).first(std::min(line.tokens.size(), static_cast<size_t>(most_source)));
+  const auto source = std::span(line.tokens).first(std::min(line.tokens.size(), static_cast<size_t>(max_source)));
   record.cut = source.size() < line.tokens.size();
   record.source = recorded(source, line.text, *model.source);
   if (model.config.end_source && !source.empty()) record.source.push_back(end_mark(record.source));
 
   std::vector<Token> target;
-  record.target_text = model.target->decode(hypothesis.words, &target);
+  record.target_text = model.target->decode(hypothesis.ids, &target);
   record.target = recorded(target, record.target_text, *model.target);
-  if (hypothesis.log_probs.size() > hypothesis.words.size()) record.target.push_back(end_mark(record.target));
+  if (hypothesis.log_probs.size() > hypothesis.ids.size()) record.target.push_back(end_mark(record.target));
   for (size_t t = 0; t < hypothesis.log_probs.size(); ++t) {
     RecordStep& step = record.steps.emplace_back();
     step.log_probability = static_cast<double>(hypothesis.log_probs[t]);

@@ -11,34 +11,34 @@
 
 namespace fovea {
 
-// A word that might come next, as it would be written; a lone space or byte has no such form and gives its piece.
-std::string word_text(int32_t id, const Vocabulary& vocabulary);
+// A token as it is written in a text. A space or a byte alone has no such form, so its piece is returned.
+std::string token_text(int32_t id, const Vocabulary& vocabulary);
 
-// A step of a search on its way: its token, how it was chosen and what it looked at.
+// One step of a running search: its token, the token's probability and alternatives, and its attention weights.
 struct RecordedStep {
   RecordToken token;
   RecordStep step;
-  std::vector<RecordedAttention> attentions;  // of one row each
+  std::vector<RecordedAttention> attentions;  // with one row each
 };
 
-// Follows a search and knows what has been written. A step costs the same however much that is.
+// Follows a running search and records its steps. The cost of a step does not depend on the number of steps before it.
 class StepRecorder {
  public:
   explicit StepRecorder(std::span<const LoadedModel> models) : models_(models) {}
   RecordedStep add(const SearchStep& step);
-  int64_t steps() const { return std::ssize(words_); }  // that hold
-  int64_t characters(int64_t steps) const;              // of the text after so many
+  int64_t steps() const { return std::ssize(ids_); }  // the steps that are valid so far
+  int64_t characters(int64_t steps) const;            // the length of the text after that many steps
 
  private:
-  RecordToken token_of(int32_t word);
+  RecordToken token_of(int32_t id);
 
   std::span<const LoadedModel> models_;  // one, or those of the ensemble
-  std::vector<int32_t> words_;
+  std::vector<int32_t> ids_;
   std::vector<RecordToken> tokens_;
 };
 
-// The line must be tokenised with offsets; at most `most_source` of its tokens were read.
+// The line must be tokenised with offsets; at most `max_source` of its tokens were read.
 AttentionRecord make_record(std::span<const LoadedModel> models, const TokenisedLine& line,
-                            const Hypothesis& hypothesis, int64_t most_source);
+                            const Hypothesis& hypothesis, int64_t max_source);
 
 }  // namespace fovea

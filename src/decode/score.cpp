@@ -1,4 +1,4 @@
-// TeacherForced decoding: each target at once, its words' log-probabilities and, if wanted, what they looked at.
+// Teacher forcing: the log-probabilities of given targets, all tokens of a target at once, and attention weights.
 #include <optional>
 
 #include "decode/ensemble.h"
@@ -25,12 +25,12 @@ void score_batch(std::span<const EncoderDecoder* const> models, const Batch& bat
         models[m]->teacher_force({batch.source, batch.source_lengths}, batch.target_in,
                                  {options.capture_weights, options.capture_scores}, options.edits);
     logits.push_back(forced.logits);
-    bring_to_host(forced.attentions, static_cast<int64_t>(m), weights);
+    copy_to_host(forced.attentions, static_cast<int64_t>(m), weights);
   }
-  const Scores scores = vote(logits);
+  const Scores scores = average_probabilities(logits);
   const std::vector<float> log_probs = target_log_probs(scores, batch.target_out);
-  std::optional<Choices> choices;
-  if (options.alternatives > 0) choices.emplace(likeliest_of(scores, options.alternatives + Choices::kNever));
+  std::optional<HostTopTokens> top;
+  if (options.alternatives > 0) top.emplace(top_tokens(scores, options.alternatives + HostTopTokens::kNeverGenerated));
   const std::vector<int32_t> sources = to_host<int32_t>(batch.source_lengths),
                              targets = to_host<int32_t>(batch.target_lengths);
   for (size_t b = 0; b < batch.rows.size(); ++b) {
@@ -39,16 +39,16 @@ void score_batch(std::span<const EncoderDecoder* const> models, const Batch& bat
       const size_t row = static_cast<size_t>(t) * batch.rows.size() + b;
       one.log_probs.push_back(log_probs[row]);
       one.log_probability += static_cast<double>(one.log_probs.back());
-      if (choices) one.alternatives.push_back(choices->likeliest(static_cast<int64_t>(row), options.alternatives));
+      if (top) one.alternatives.push_back(top->likeliest(static_cast<int64_t>(row), options.alternatives));
     }
     one.score = one.log_probability;
-    one.ended = true;
+    one.finished = true;
     for (const HostWeights& w : weights) {
       const int64_t source = sources[b], target = targets[b];
       const bool encoder = w.kind == AttentionTrace::Kind::kEncoderSelf;
       const bool cross = w.kind == AttentionTrace::Kind::kCross;
       one.weights.push_back(
-          cut(w, static_cast<int64_t>(b), encoder ? source : target, encoder || cross ? source : target));
+          slice_sentence(w, static_cast<int64_t>(b), encoder ? source : target, encoder || cross ? source : target));
     }
   }
 }
@@ -77,7 +77,7 @@ std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, con
   }
   for (size_t i = 0; i < scored.size(); ++i) {
     const auto target = pairs.target(static_cast<int64_t>(i));
-    scored[i].words.assign(target.begin(), target.end());
+    scored[i].ids.assign(target.begin(), target.end());
   }
   return scored;
 }

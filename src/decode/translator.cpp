@@ -22,11 +22,11 @@ void TranslatorOptions::describe(Fields& f) {
 
 namespace {
 
-// Lines that are not empty are the sentences of a search.
+// Renumbers the sentences of a search, which are the lines that are not empty, by line.
 class LineWatcher : public SearchWatcher {
  public:
   LineWatcher(SearchWatcher& watcher, const std::vector<int64_t>& lines) : watcher_(watcher), lines_(lines) {}
-  bool goes_on(int64_t sentence) override { return watcher_.goes_on(line(sentence)); }
+  bool should_continue(int64_t sentence) override { return watcher_.should_continue(line(sentence)); }
   bool wants_steps(int64_t sentence) override { return watcher_.wants_steps(line(sentence)); }
   void step(int64_t sentence, const SearchStep& step) override { watcher_.step(line(sentence), step); }
   bool wants_tree(int64_t sentence) override { return watcher_.wants_tree(line(sentence)); }
@@ -112,32 +112,29 @@ std::string Translator::spaced(const std::string& line) const {
   return knew_nothing && knows_all ? text : "";
 }
 
-int64_t Translator::most_source() const {
-  int64_t most = options_.max_source;
+int64_t Translator::max_source() const {
+  int64_t limit = options_.max_source;
   for (const LoadedModel& loaded : models_) {
-    const int64_t limit = loaded.model->max_source() - (loaded.config.end_source ? 1 : 0);
-    if (loaded.model->max_source() > 0) most = std::min(most, limit);
+    const int64_t of_model = loaded.model->max_source();
+    if (of_model > 0) limit = std::min(limit, of_model - (loaded.config.end_source ? 1 : 0));
   }
-  return most;
+  return limit;
 }
 
-int64_t Translator::most_target() const {
-  int64_t most = 0;
-  for (const LoadedModel& loaded : models_) {
-    const int64_t limit = loaded.model->max_target();
-    if (limit > 0) most = most > 0 ? std::min(most, limit) : limit;
-  }
-  return most;
+int64_t Translator::max_target() const {
+  int64_t limit = 0;
+  for (const LoadedModel& loaded : models_) limit = smaller_limit(limit, loaded.model->max_target());
+  return limit;
 }
 
-std::vector<WeightEdit> Translator::turned(std::vector<WeightEdit> edits) const {
+std::vector<WeightEdit> Translator::in_model_order(std::vector<WeightEdit> edits) const {
   if (!model().config.reverse_source) return edits;
   for (WeightEdit& e : edits) {
     if (e.kind == AttentionTrace::Kind::kDecoderSelf || e.edit.weights.empty()) continue;
-    const int64_t words = std::ssize(e.edit.weights) - (model().config.end_source ? 1 : 0);
-    std::reverse(e.edit.weights.begin(), e.edit.weights.begin() + words);
-    const bool of_source = e.kind == AttentionTrace::Kind::kEncoderSelf && e.edit.row >= 0 && e.edit.row < words;
-    if (of_source) e.edit.row = words - 1 - e.edit.row;
+    const int64_t tokens = std::ssize(e.edit.weights) - (model().config.end_source ? 1 : 0);
+    std::reverse(e.edit.weights.begin(), e.edit.weights.begin() + tokens);
+    const bool of_source = e.kind == AttentionTrace::Kind::kEncoderSelf && e.edit.row >= 0 && e.edit.row < tokens;
+    if (of_source) e.edit.row = tokens - 1 - e.edit.row;
   }
   return edits;
 }
@@ -162,26 +159,26 @@ std::vector<Translation> Translator::translate(std::span<const SharedLine> lines
   // The search has a sentence for each line that is not empty, truncated to what the models read.
   std::vector<std::span<const int32_t>> sentences;
   std::vector<int64_t> line_of;  // for each sentence
-  const auto most = static_cast<size_t>(most_source());
+  const auto limit = static_cast<size_t>(max_source());
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::vector<int32_t>& ids = lines[i]->ids;
     translations[i].source_tokens = std::ssize(ids);
-    translations[i].cut = ids.size() > most;
+    translations[i].truncated = ids.size() > limit;
     translations[i].unknown_tokens = std::count(ids.begin(), ids.end(), kUnknown);
     if (ids.empty()) continue;
-    sentences.push_back(std::span(ids).first(std::min(ids.size(), most)));
+    sentences.push_back(std::span(ids).first(std::min(ids.size(), limit)));
     line_of.push_back(static_cast<int64_t>(i));
   }
   SearchOptions limited = search_options;
-  if (most_target() > 0) limited.max_length = std::min(limited.max_length, most_target());
-  limited.edits = turned(search_options.edits);
-  limited.weights_stay = options_.constant_weights;
-  if (!search_options.begins.empty()) {
-    check(search_options.begins.size() == lines.size(),
+  if (max_target() > 0) limited.max_length = std::min(limited.max_length, max_target());
+  limited.edits = in_model_order(search_options.edits);
+  limited.constant_weights = options_.constant_weights;
+  if (!search_options.prefixes.empty()) {
+    check(search_options.prefixes.size() == lines.size(),
           "translate: expected a target prefix for each of {} lines, got {}", lines.size(),
-          search_options.begins.size());
-    limited.begins.clear();
-    for (const int64_t line : line_of) limited.begins.push_back(search_options.begins[static_cast<size_t>(line)]);
+          search_options.prefixes.size());
+    limited.prefixes.clear();
+    for (const int64_t line : line_of) limited.prefixes.push_back(search_options.prefixes[static_cast<size_t>(line)]);
   }
   std::optional<LineWatcher> watcher;
   if (search_options.watcher != nullptr) limited.watcher = &watcher.emplace(*search_options.watcher, line_of);
@@ -195,13 +192,13 @@ std::vector<Translation> Translator::translate(std::span<const SharedLine> lines
   for (size_t i = 0; i < found.size(); ++i) {
     Translation& translation = translations[static_cast<size_t>(line_of[i])];
     for (Hypothesis& hypothesis : found[i]) {
-      std::string text = model().target->decode(hypothesis.words);
+      std::string text = model().target->decode(hypothesis.ids);
       translation.candidates.push_back({std::move(text), std::move(hypothesis)});
     }
   }
   // An empty line is its own translation.
   for (Translation& translation : translations) {
-    if (translation.candidates.empty()) translation.candidates.push_back({"", {.ended = true}});
+    if (translation.candidates.empty()) translation.candidates.push_back({"", {.finished = true}});
   }
   return translations;
 }
@@ -220,12 +217,12 @@ std::vector<Hypothesis> Translator::score(std::span<const SharedLine> sources, s
   for (const SharedLine& line : sources) source_ids.emplace_back(line->ids);
   for (const SharedLine& line : targets) target_ids.emplace_back(line->ids);
   ScoreOptions read = options;
-  read.edits = turned(options.edits);
+  read.edits = in_model_order(options.edits);
   return fovea::score(ensemble_, CorpusView(source_ids, target_ids), options_.batches, read, options_.device, done);
 }
 
 AttentionRecord Translator::record(const TokenisedLine& line, const Hypothesis& hypothesis) const {
-  return make_record(models_, line, hypothesis, most_source());
+  return make_record(models_, line, hypothesis, max_source());
 }
 
 }  // namespace fovea

@@ -40,24 +40,24 @@ struct Translation {
   };
   std::vector<Candidate> candidates;  // best first; one empty text for an empty line
   int64_t source_tokens = 0;          // of the whole line
-  bool cut = false;                   // the line was longer than the model reads: the rest was left out
-  int64_t unknown_tokens = 0;         // that the model has never seen
+  bool truncated = false;             // the line was longer than the model reads: its last tokens were left out
+  int64_t unknown_tokens = 0;         // tokens of the line that are not in the vocabulary
 
   const std::string& text() const { return candidates.front().text; }
 };
 
-// May be used by several threads at once.
+// Several threads may use a Translator at the same time.
 class Translator {
  public:
   Translator(const std::vector<std::string>& folders, const TranslatorOptions& options);
   // The weights are read anew at each call: a model may be trained in between.
   Translator(std::vector<LoadedModel> models, const RuntimeOptions& options);
 
-  // One translation a line. `done` is told how many lines are finished. Begins, and a watcher's sentences, are of
-  // lines; the weights of edits are in the order of the text.
+  // One translation for each line. `done` receives the number of finished lines. Prefixes and the watcher's sentences
+  // are numbered by line; the weights of edits are in the order of the text.
   std::vector<Translation> translate(std::span<const std::string> lines, const SearchOptions& search,
                                      const std::function<void(int64_t)>& done = {}) const;
-  // What the models give to known targets; both sides have as many lines.
+  // The probabilities of given targets, one for each source.
   std::vector<Hypothesis> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                 const ScoreOptions& options = {}, const std::function<void(int64_t)>& done = {}) const;
   // The same of lines that are tokenised already, by the two functions below.
@@ -71,21 +71,21 @@ class Translator {
   // captured its attention weights. The caller fills in what it alone knows: line, rank, search.
   AttentionRecord record(const TokenisedLine& line, const Hypothesis& hypothesis) const;
 
-  // The tokens of a line that the model has never seen, each once, as they are written.
+  // The tokens of a line that are not in the vocabulary, each once, as they are written.
   std::vector<std::string> unknown(const std::string& line) const;
 
-  // For a model whose words are single characters, a line of which it knows nothing, written as it expects: "fovea"
-  // becomes "f o v e a". Empty for every other line.
+  // For a model whose words are single characters: a line of unknown words, written as the model expects it, so that
+  // "fovea" becomes "f o v e a". Empty for every other line.
   std::string spaced(const std::string& line) const;
 
-  int64_t most_source() const;  // tokens of a line that are read
-  int64_t most_target() const;  // words a target may have, the end mark counted; 0 where nothing limits them
+  int64_t max_source() const;  // tokens of a line that are read
+  int64_t max_target() const;  // tokens of a target, the end mark included; 0 for no limit
   const LoadedModel& model() const { return models_.front(); }
   std::span<const LoadedModel> models() const { return models_; }
 
  private:
-  // As the model has its source.
-  std::vector<WeightEdit> turned(std::vector<WeightEdit> edits) const;
+  // The edits in the order in which the model reads its source.
+  std::vector<WeightEdit> in_model_order(std::vector<WeightEdit> edits) const;
 
   std::vector<LoadedModel> models_;
   std::vector<const EncoderDecoder*> ensemble_;  // the same models, as search() takes them

@@ -122,7 +122,7 @@ TEST_P(AttentionScores, AreWhatWeightsAreMadeOf) {
     options.capture_scores = true;
     const auto found = find_with(small, sources, options);
     for (const size_t i : {1, 2, 6}) {
-      EXPECT_EQ(found[i][0].words, plain[i][0].words);
+      EXPECT_EQ(found[i][0].ids, plain[i][0].ids);
       EXPECT_EQ(found[i][0].log_probs, plain[i][0].log_probs);
       expect_made_of_scores(found[i][0], setup.config);
       EXPECT_TRUE(plain[i][0].weights[0].scores.empty());
@@ -130,7 +130,7 @@ TEST_P(AttentionScores, AreWhatWeightsAreMadeOf) {
     ParallelCorpus pairs;
     for (const int64_t i : {1, 2, 6}) {
       pairs.source.append(sources.source[i]);
-      pairs.target.append(found[static_cast<size_t>(i)][0].words);
+      pairs.target.append(found[static_cast<size_t>(i)][0].ids);
     }
     const EncoderDecoder* const models[] = {small.model.get()};
     for (const Hypothesis& h : score(models, pairs, batches_of(2), {.capture_scores = true}, Device::cpu())) {

@@ -22,14 +22,14 @@ Setup setup_named(const std::string& name) {
 // Every target there is, best first as search has it.
 void enumerate(const SmallModel& model, const ParallelCorpus& sources, int64_t row, const Hypothesis& before,
                std::vector<Hypothesis>& all) {
-  const std::vector<double> log_probs = next_log_probs(model, sources, row, before.words);
+  const std::vector<double> log_probs = next_log_probs(model, sources, row, before.ids);
   for (const int32_t word : {kUnknown, kEnd, 4, 5}) {
     Hypothesis h = before;
     h.log_probability += log_probs[static_cast<size_t>(word)];
     h.log_probs.push_back(static_cast<float>(log_probs[static_cast<size_t>(word)]));
-    h.ended = word == kEnd;
-    if (!h.ended) h.words.push_back(word);
-    if (h.ended || std::ssize(h.words) == kLongest) {
+    h.finished = word == kEnd;
+    if (!h.finished) h.ids.push_back(word);
+    if (h.finished || std::ssize(h.ids) == kLongest) {
       all.push_back(h);
     } else {
       enumerate(model, sources, row, h, all);
@@ -52,14 +52,14 @@ TEST_P(ExhaustiveTest, AWideBeamFindsEverything) {
         h.score = h.log_probability / std::pow((5.0 + static_cast<double>(h.log_probs.size())) / 6.0, alpha);
       }
       std::sort(all.begin(), all.end(), [](const Hypothesis& a, const Hypothesis& b) {
-        return a.ended != b.ended ? a.ended : a.score > b.score;
+        return a.finished != b.finished ? a.finished : a.score > b.score;
       });
       const std::vector<Hypothesis>& got = found[static_cast<size_t>(row)];
       ASSERT_EQ(all.size(), 40U);
       ASSERT_EQ(got.size(), all.size());
       for (size_t i = 0; i < all.size(); ++i) {
-        EXPECT_EQ(got[i].words, all[i].words) << i;
-        EXPECT_EQ(got[i].ended, all[i].ended) << i;
+        EXPECT_EQ(got[i].ids, all[i].ids) << i;
+        EXPECT_EQ(got[i].finished, all[i].finished) << i;
         EXPECT_NEAR(got[i].score, all[i].score, 1e-5 * (1 + std::abs(all[i].score))) << i;
       }
     }
@@ -67,7 +67,7 @@ TEST_P(ExhaustiveTest, AWideBeamFindsEverything) {
     SearchOptions one = options;
     one.nbest = 1;
     const auto best = find_with(model, sources, one);
-    for (size_t i = 0; i < best.size(); ++i) EXPECT_EQ(best[i][0].words, found[i][0].words) << i;
+    for (size_t i = 0; i < best.size(); ++i) EXPECT_EQ(best[i][0].ids, found[i][0].ids) << i;
   }
 }
 
@@ -89,7 +89,7 @@ TEST_F(RulesTest, NoRunOfWordsOccursTwice) {
       for (const auto& sentence : find(options)) {
         for (const Hypothesis& h : sentence) {
           std::set<std::vector<int32_t>> seen;
-          for (auto at = h.words.begin(); std::distance(at, h.words.end()) >= n; ++at) {
+          for (auto at = h.ids.begin(); std::distance(at, h.ids.end()) >= n; ++at) {
             EXPECT_TRUE(seen.insert(std::vector<int32_t>(at, at + n)).second);
           }
         }
@@ -103,8 +103,8 @@ TEST_F(RulesTest, WithEveryWordForbiddenWhatWasThereIsReturned) {
   for (const bool sample : {false, true}) {
     for (const auto& sentence : find({.no_repeat_ngram = 1, .min_length = 20, .max_length = 30, .sample = sample})) {
       ASSERT_EQ(sentence.size(), 1U);
-      EXPECT_EQ(sentence[0].words.size(), 8U);
-      EXPECT_FALSE(sentence[0].ended);
+      EXPECT_EQ(sentence[0].ids.size(), 8U);
+      EXPECT_FALSE(sentence[0].finished);
     }
   }
 }
@@ -114,9 +114,9 @@ TEST_F(RulesTest, LengthsStayWithinTheirLimits) {
   for (const int64_t beam : {1, 3}) {
     for (const auto& sentence : find({.beam = beam, .nbest = beam, .min_length = 4, .max_length = 6})) {
       for (const Hypothesis& h : sentence) {
-        EXPECT_GE(h.words.size(), 4U);
+        EXPECT_GE(h.ids.size(), 4U);
         EXPECT_LE(h.log_probs.size(), 6U);
-        EXPECT_TRUE(h.ended || h.words.size() == 6);
+        EXPECT_TRUE(h.finished || h.ids.size() == 6);
       }
     }
     // One word for each of the source and its end mark, and 20 more.

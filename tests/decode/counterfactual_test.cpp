@@ -32,33 +32,33 @@ const HypothesisWeights& cross_of(const Hypothesis& h, int64_t layer = 0) {
 void expect_same(const std::vector<Hypothesis>& a, const std::vector<Hypothesis>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
-    EXPECT_EQ(a[i].words, b[i].words);
+    EXPECT_EQ(a[i].ids, b[i].ids);
     EXPECT_EQ(a[i].log_probs, b[i].log_probs);
     EXPECT_EQ(a[i].score, b[i].score);
   }
 }
 
-TEST(ForcedBegin, WordsComeFirstAndTheRestFollowsFromThem) {
+TEST(ForcedPrefix, WordsComeFirstAndTheRestFollowsFromThem) {
   for (const auto& setup : setups()) {
     SCOPED_TRACE(setup.name);
     const SmallModel small(setup.config, kWords, 3);
     const ParallelCorpus sources = some_sources(kWords);
     for (const int64_t beam : {1, 3}) {
       SearchOptions options{.beam = beam, .nbest = beam, .max_length = 9};
-      options.begins.resize(static_cast<size_t>(sources.size()));
-      for (size_t i = 0; i < options.begins.size(); ++i) {
-        for (size_t t = 0; t < i % 4; ++t) options.begins[i].push_back({static_cast<int32_t>(4 + (i * 3 + t) % 8)});
+      options.prefixes.resize(static_cast<size_t>(sources.size()));
+      for (size_t i = 0; i < options.prefixes.size(); ++i) {
+        for (size_t t = 0; t < i % 4; ++t) options.prefixes[i].push_back({static_cast<int32_t>(4 + (i * 3 + t) % 8)});
       }
       const auto found = find_with(small, sources, options);
       for (size_t i = 0; i < found.size(); ++i) {
         for (const Hypothesis& h : found[i]) {
-          const ForcedBegin& begin = options.begins[i];
-          ASSERT_GE(h.words.size(), begin.size());
-          for (size_t t = 0; t < begin.size(); ++t) EXPECT_EQ(h.words[t], begin[t][0]);
+          const ForcedPrefix& begin = options.prefixes[i];
+          ASSERT_GE(h.ids.size(), begin.size());
+          for (size_t t = 0; t < begin.size(); ++t) EXPECT_EQ(h.ids[t], begin[t][0]);
           // Each word has the probability that it has after the words before it.
           const std::vector<double> next = next_log_probs(small, sources, static_cast<int64_t>(i),
-                                                          {h.words.begin(), h.words.begin() + std::ssize(begin)});
-          const int32_t word = h.words.size() > begin.size() ? h.words[begin.size()] : kEnd;
+                                                          {h.ids.begin(), h.ids.begin() + std::ssize(begin)});
+          const int32_t word = h.ids.size() > begin.size() ? h.ids[begin.size()] : kEnd;
           if (h.log_probs.size() > begin.size()) {
             EXPECT_NEAR(next[static_cast<size_t>(word)], h.log_probs[begin.size()], 1e-4);
           }
@@ -68,27 +68,27 @@ TEST(ForcedBegin, WordsComeFirstAndTheRestFollowsFromThem) {
   }
 }
 
-TEST(ForcedBegin, OfSeveralTheLikeliestAndNothingForcedIsNothingChanged) {
+TEST(ForcedPrefix, OfSeveralTheLikeliestAndNothingForcedIsNothingChanged) {
   const SmallModel small(small_config("bahdanau"), kWords, 3);
   const ParallelCorpus sources = one_source();
   const std::vector<double> next = next_log_probs(small, sources, 0, {});
   const int32_t likelier = next[5] > next[8] ? 5 : 8;
   SearchOptions options{.beam = 2, .max_length = 9};
   const auto plain = find_with(small, sources, options);
-  options.begins = {{{5, 8}}};
-  EXPECT_EQ(find_with(small, sources, options)[0][0].words[0], likelier);
-  options.begins = {{}};
+  options.prefixes = {{{5, 8}}};
+  EXPECT_EQ(find_with(small, sources, options)[0][0].ids[0], likelier);
+  options.prefixes = {{}};
   expect_same(find_with(small, sources, options)[0], plain[0]);
   // A search that is made to begin as it would have begun goes on as it would have gone on.
   SearchOptions greedy{.max_length = 9};
   const Hypothesis free = find_with(small, sources, greedy)[0][0];
-  for (size_t t = 0; t < free.words.size(); ++t) {
-    ForcedBegin begin;
-    for (size_t i = 0; i <= t; ++i) begin.push_back({free.words[i]});
-    greedy.begins = {begin};
-    EXPECT_EQ(find_with(small, sources, greedy)[0][0].words, free.words);
+  for (size_t t = 0; t < free.ids.size(); ++t) {
+    ForcedPrefix begin;
+    for (size_t i = 0; i <= t; ++i) begin.push_back({free.ids[i]});
+    greedy.prefixes = {begin};
+    EXPECT_EQ(find_with(small, sources, greedy)[0][0].ids, free.ids);
   }
-  greedy.begins = {ForcedBegin(9, {4})};
+  greedy.prefixes = {ForcedPrefix(9, {4})};
   EXPECT_THROW(find_with(small, sources, greedy), Error);
 }
 
@@ -135,17 +135,17 @@ TEST(AttentionEdits, ItsOwnRowChangesNothingAndForcedIsAsDecoded) {
     const auto row = w.weights.begin() + 2 * w.columns;
     options.edits = {{.layer = 0, .edit = {.head = 0, .row = 2, .weights = {row, row + w.columns}}}};
     const Hypothesis same = find_with(small, sources, options)[0][0];
-    EXPECT_EQ(same.words, plain.words);
+    EXPECT_EQ(same.ids, plain.ids);
     EXPECT_NEAR(same.log_probability, plain.log_probability, 1e-4);
 
     options.edits = {{.edit = {.row = 1, .weights = {0, 1, 0, 0, 0, 0}}}, {.edit = {.row = 2, .off = true}}};
     const Hypothesis decoded = find_with(small, sources, options)[0][0];
     ParallelCorpus pair = sources;
-    pair.target.append(decoded.words);
+    pair.target.append(decoded.ids);
     const EncoderDecoder* const models[] = {small.model.get()};
     const Hypothesis forced =
         score(models, pair, batches_of(1), {.capture_weights = true, .edits = options.edits}, Device::cpu()).front();
-    for (size_t t = 0; t < decoded.words.size(); ++t) EXPECT_NEAR(forced.log_probs[t], decoded.log_probs[t], 1e-4);
+    for (size_t t = 0; t < decoded.ids.size(); ++t) EXPECT_NEAR(forced.log_probs[t], decoded.log_probs[t], 1e-4);
   }
 }
 
@@ -182,7 +182,7 @@ TEST(AttentionEdits, AHeadThatIsOffBringsNothing) {
 
 class Recorder : public SearchWatcher {
  public:
-  bool goes_on(int64_t sentence) override { return sentence != stopped || steps[sentence].size() < 2; }
+  bool should_continue(int64_t sentence) override { return sentence != stopped || steps[sentence].size() < 2; }
   bool wants_steps(int64_t) override { return true; }
   void step(int64_t sentence, const SearchStep& s) override { steps[sentence].push_back(s); }
   bool wants_tree(int64_t) override { return true; }
@@ -226,8 +226,8 @@ TEST(Watcher, SeesWhatComesOutStepByStep) {
         expect_same(found[i], alone[i]);
         const Hypothesis& best = found[i][0];
         const std::vector<SearchStep>& told = recorder.steps[static_cast<int64_t>(i)];
-        std::vector<int32_t> words = best.words;
-        if (best.ended) words.push_back(kEnd);
+        std::vector<int32_t> words = best.ids;
+        if (best.finished) words.push_back(kEnd);
         // A step takes back what was told from its place on; what is left in the end is the best hypothesis.
         std::vector<SearchStep> steps;
         for (const SearchStep& step : told) {
@@ -240,7 +240,7 @@ TEST(Watcher, SeesWhatComesOutStepByStep) {
         }
         ASSERT_EQ(steps.size(), words.size());
         for (size_t t = 0; t < steps.size(); ++t) {
-          EXPECT_EQ(steps[t].word, words[t]);
+          EXPECT_EQ(steps[t].id, words[t]);
           EXPECT_EQ(steps[t].log_prob, best.log_probs[t]);
           EXPECT_EQ(steps[t].alternatives, best.alternatives[t]);
           expect_row(steps[t].weights, best.weights, static_cast<int64_t>(t));
@@ -259,14 +259,14 @@ TEST(Watcher, GetsTheTreeWithTheWayToEveryHypothesis) {
   for (size_t i = 0; i < found.size(); ++i) {
     const std::vector<SearchTree::Node>& nodes = recorder.trees[static_cast<int64_t>(i)].nodes;
     EXPECT_EQ(nodes[0].parent, -1);
-    EXPECT_EQ(nodes[0].word, kBegin);
+    EXPECT_EQ(nodes[0].id, kBegin);
     size_t kept = 0;
     for (size_t n = 1; n < nodes.size(); ++n) {
       const SearchTree::Node& parent = nodes[static_cast<size_t>(nodes[n].parent)];
       EXPECT_EQ(nodes[n].step, parent.step + 1);
       EXPECT_NEAR(nodes[n].total, parent.total + static_cast<double>(nodes[n].log_prob), 1e-9);
-      EXPECT_TRUE(!nodes[n].kept || parent.kept);
-      kept += nodes[n].kept ? 1 : 0;
+      EXPECT_TRUE(!nodes[n].in_result || parent.in_result);
+      kept += nodes[n].in_result ? 1 : 0;
     }
     EXPECT_GE(kept, found[i][0].log_probs.size());
     EXPECT_LE(kept, found[i][0].log_probs.size() + found[i].back().log_probs.size());
@@ -284,8 +284,8 @@ TEST(Watcher, MayStopASentenceAndNoOther) {
   const auto found = find_with(small, sources, options);
   for (size_t i = 0; i < found.size(); ++i) {
     if (i == 4) {
-      EXPECT_EQ(found[i][0].words.size(), 2u);
-      EXPECT_FALSE(found[i][0].ended);
+      EXPECT_EQ(found[i][0].ids.size(), 2u);
+      EXPECT_FALSE(found[i][0].finished);
     } else {
       expect_same(found[i], alone[i]);
     }

@@ -25,7 +25,7 @@ double error_in(Precision precision, const SmallModel& small) {
     const PrecisionScope scope(precision);
     return find_with(small, pairs, {.max_length = 12});
   }();
-  for (const auto& hypotheses : found) pairs.target.append(hypotheses.front().words);
+  for (const auto& hypotheses : found) pairs.target.append(hypotheses.front().ids);
   const std::vector<Hypothesis> exact = score_with(small, pairs);
   double squares = 0;
   int64_t count = 0;

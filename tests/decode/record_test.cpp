@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "decode/looks.h"
+#include "decode/attention_history.h"
 #include "decode/record.h"
 #include "decode/scenes.h"
 #include "support.h"
@@ -29,9 +29,9 @@ std::vector<HypothesisWeights> unfused(const EncoderDecoder& model, const Parall
   const TapeScope tape_scope(tape);
   const TeacherForced forced = model.teacher_force({batch.source, batch.source_lengths}, batch.target_in, true);
   std::vector<HostWeights> host;
-  bring_to_host(forced.attentions, 0, host);
+  copy_to_host(forced.attentions, 0, host);
   std::vector<HypothesisWeights> weights;
-  for (const HostWeights& w : host) weights.push_back(cut(w, 0, w.shape[2], w.shape[3]));
+  for (const HostWeights& w : host) weights.push_back(slice_sentence(w, 0, w.shape[2], w.shape[3]));
   return weights;
 }
 
@@ -63,7 +63,7 @@ TEST_P(RecordTest, EqualsAnUnfusedRecomputation) {
     const auto found = find_with(small, sources, {.beam = 2, .nbest = 2, .max_length = 7, .capture_weights = true});
     for (const int64_t row : {1, 2, 6}) {
       for (const Hypothesis& h : found[static_cast<size_t>(row)]) {
-        const auto expected = unfused(*small.model, sources, row, h.words);
+        const auto expected = unfused(*small.model, sources, row, h.ids);
         ASSERT_EQ(h.weights.size(), expected.size());
         for (size_t i = 0; i < expected.size(); ++i) {
           expect_near(h.weights[i], expected[i]);
@@ -82,7 +82,7 @@ TEST_P(RecordTest, IsTheSameInEveryBatch) {
   const auto alone = find_with(small, sources, options, 1), together = find_with(small, sources, options, 32);
   for (size_t i = 0; i < alone.size(); ++i) {
     for (size_t n = 0; n < alone[i].size(); ++n) {
-      ASSERT_EQ(alone[i][n].words, together[i][n].words);
+      ASSERT_EQ(alone[i][n].ids, together[i][n].ids);
       for (size_t w = 0; w < alone[i][n].weights.size(); ++w) {
         expect_near(alone[i][n].weights[w], together[i][n].weights[w]);
       }
@@ -101,14 +101,14 @@ TEST(RecordAlternatives, AreTheLikeliestWordsOfEachStep) {
     options.alternatives = 0;
     const auto plain = find_with(small, sources, options);
     const Hypothesis& h = found[2][0];
-    EXPECT_EQ(h.words, plain[2][0].words);
+    EXPECT_EQ(h.ids, plain[2][0].ids);
     EXPECT_EQ(h.log_probs, plain[2][0].log_probs);
     ASSERT_EQ(h.alternatives.size(), h.log_probs.size());
     const std::vector<double> first = next_log_probs(small, sources, 2, {});
     ASSERT_EQ(h.alternatives[0].size(), 4u);
     for (size_t i = 0; i < 4; ++i) {
-      const NextWord& next = h.alternatives[0][i];
-      EXPECT_NEAR(next.log_prob, first[static_cast<size_t>(next.word)], 1e-4);
+      const NextToken& next = h.alternatives[0][i];
+      EXPECT_NEAR(next.log_prob, first[static_cast<size_t>(next.id)], 1e-4);
       size_t likelier = 0;
       for (size_t word = 0; word < first.size(); ++word) {
         const bool never = word == kPad || word == kBegin;
@@ -118,11 +118,11 @@ TEST(RecordAlternatives, AreTheLikeliestWordsOfEachStep) {
     }
     ParallelCorpus pair;
     pair.source.append(sources.source[2]);
-    pair.target.append(h.words);
+    pair.target.append(h.ids);
     const EncoderDecoder* const models[] = {small.model.get()};
     const Hypothesis forced = score(models, pair, batches_of(1), {.alternatives = 4}, Device::cpu()).front();
-    EXPECT_EQ(forced.alternatives[0][0].word, h.alternatives[0][0].word);
-    EXPECT_EQ(forced.words, h.words);
+    EXPECT_EQ(forced.alternatives[0][0].id, h.alternatives[0][0].id);
+    EXPECT_EQ(forced.ids, h.ids);
   }
 }
 
@@ -214,7 +214,7 @@ TEST(StepRecorder, KnowsWhereTokensStandWithoutReadingAllAgain) {
       const AttentionRecord whole = forced_record(model, line, line);
       for (size_t t = 0; t <= words.size(); ++t) {  // from 0 again: what was there before is taken back
         const int32_t word = t < words.size() ? words[t] : kEnd;
-        const RecordToken token = recorder.add({.step = static_cast<int64_t>(t), .word = word}).token;
+        const RecordToken token = recorder.add({.step = static_cast<int64_t>(t), .id = word}).token;
         EXPECT_EQ(recorder.steps(), static_cast<int64_t>(t) + 1);
         EXPECT_EQ(recorder.characters(recorder.steps()), token.end);
         const RecordToken& expected = whole.target[t];

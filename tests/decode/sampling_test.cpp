@@ -18,7 +18,7 @@ class SamplingTest : public ::testing::Test {
   std::vector<std::vector<int32_t>> words(const SearchOptions& options, int64_t together = 32) {
     std::vector<std::vector<int32_t>> all;
     for (const auto& sentence : find_with(model, sources, options, together)) {
-      for (const Hypothesis& h : sentence) all.push_back(h.words);
+      for (const Hypothesis& h : sentence) all.push_back(h.ids);
     }
     return all;
   }
@@ -34,7 +34,7 @@ class SamplingTest : public ::testing::Test {
     std::vector<double> share(expected.size());
     const auto found = find_with(model, one, options);
     for (const Hypothesis& h : found[0]) {
-      share[static_cast<size_t>(h.ended ? kEnd : h.words[0])] += 1.0 / kDraws;
+      share[static_cast<size_t>(h.finished ? kEnd : h.ids[0])] += 1.0 / kDraws;
     }
     const double all = std::accumulate(expected.begin(), expected.end(), 0.0);
     for (size_t word = 0; word < share.size(); ++word) {

@@ -177,14 +177,14 @@ double sensitivity(const ModelConfig& config, const SmallModel& model, const Par
 Hypothesis greedy_by_force(const SmallModel& model, const ParallelCorpus& sources, int64_t row, int64_t longest) {
   Hypothesis h;
   while (std::ssize(h.log_probs) < longest) {
-    std::vector<double> log_probs = next_log_probs(model, sources, row, h.words);
+    std::vector<double> log_probs = next_log_probs(model, sources, row, h.ids);
     log_probs[kPad] = log_probs[kBegin] = -1e9;
     const auto best = std::max_element(log_probs.begin(), log_probs.end());
     h.log_probability += *best;
     h.log_probs.push_back(static_cast<float>(*best));
-    h.ended = best - log_probs.begin() == kEnd;
-    if (h.ended) break;
-    h.words.push_back(static_cast<int32_t>(best - log_probs.begin()));
+    h.finished = best - log_probs.begin() == kEnd;
+    if (h.finished) break;
+    h.ids.push_back(static_cast<int32_t>(best - log_probs.begin()));
   }
   return h;
 }

@@ -24,7 +24,7 @@ class SearchTest : public ::testing::TestWithParam<Setup> {
   // off by a few half units in the last place; softmax adds a few roundings of its own.
   double tolerance(const ParallelCorpus& sources, const std::vector<std::vector<Hypothesis>>& found) const {
     ParallelCorpus pairs = sources;
-    for (const auto& sentence : found) pairs.target.append(sentence[0].words);
+    for (const auto& sentence : found) pairs.target.append(sentence[0].ids);
     return 4 * sensitivity(GetParam().config, small, pairs) + 32 * std::numeric_limits<float>::epsilon();
   }
 };
@@ -38,8 +38,8 @@ TEST_P(SearchTest, GreedyTakesTheLikeliestWordEachTime) {
     const Hypothesis plain = greedy_by_force(small, sources, i, 12);
     ASSERT_EQ(found[static_cast<size_t>(i)].size(), 1U);
     const Hypothesis& h = found[static_cast<size_t>(i)][0];
-    EXPECT_EQ(h.words, plain.words) << i;
-    EXPECT_EQ(h.ended, plain.ended);
+    EXPECT_EQ(h.ids, plain.ids) << i;
+    EXPECT_EQ(h.finished, plain.finished);
     EXPECT_NEAR(h.log_probability, plain.log_probability, allowed);
   }
 }
@@ -51,8 +51,8 @@ TEST_P(SearchTest, BatchesDoNotMatter) {
   for (size_t i = 0; i < together.size(); ++i) {
     ASSERT_EQ(together[i].size(), alone[i].size());
     for (size_t n = 0; n < together[i].size(); ++n) {
-      EXPECT_EQ(together[i][n].words, alone[i][n].words) << i << " " << n;
-      EXPECT_EQ(together[i][n].words, few[i][n].words) << i << " " << n;
+      EXPECT_EQ(together[i][n].ids, alone[i][n].ids) << i << " " << n;
+      EXPECT_EQ(together[i][n].ids, few[i][n].ids) << i << " " << n;
       EXPECT_NEAR(together[i][n].score, alone[i][n].score, allowed);
     }
   }
@@ -67,13 +67,13 @@ TEST_P(SearchTest, RecordedOnACardItIsTheSame) {
        {SearchOptions{.max_length = 12}, SearchOptions{.beam = 3, .nbest = 3, .max_length = 12}}) {
     options.capture_weights = true;
     const auto plain = find_with(card, sources, options);
-    options.weights_stay = true;
+    options.constant_weights = true;
     for (const int64_t together : {32, 32, 3, 32, 3, 3, 32}) {
       const auto found = find_with(card, sources, options, together);
       for (size_t i = 0; i < plain.size(); ++i) {
         ASSERT_EQ(found[i].size(), plain[i].size());
         for (size_t n = 0; n < plain[i].size(); ++n) {
-          ASSERT_EQ(found[i][n].words, plain[i][n].words) << i << " " << n;
+          ASSERT_EQ(found[i][n].ids, plain[i][n].ids) << i << " " << n;
           ASSERT_EQ(found[i][n].weights.size(), plain[i][n].weights.size());
           if (together != 32) continue;  // other batches, other rounding
           EXPECT_EQ(found[i][n].log_probs, plain[i][n].log_probs);
@@ -91,13 +91,13 @@ TEST_P(SearchTest, BestComeFirstAndOnce) {
     ASSERT_EQ(sentence.size(), 4U);
     std::set<std::vector<int32_t>> seen;
     for (size_t n = 0; n < sentence.size(); ++n) {
-      EXPECT_TRUE(seen.insert(sentence[n].words).second);
-      if (n > 0 && sentence[n].ended == sentence[n - 1].ended) {
+      EXPECT_TRUE(seen.insert(sentence[n].ids).second);
+      if (n > 0 && sentence[n].finished == sentence[n - 1].finished) {
         EXPECT_LE(sentence[n].score, sentence[n - 1].score);
       }
-      EXPECT_TRUE(n == 0 || sentence[n - 1].ended || !sentence[n].ended);
-      EXPECT_EQ(sentence[n].log_probs.size(), sentence[n].words.size() + (sentence[n].ended ? 1 : 0));
-      for (const int32_t word : sentence[n].words) EXPECT_FALSE(is_control_token(word));
+      EXPECT_TRUE(n == 0 || sentence[n - 1].finished || !sentence[n].finished);
+      EXPECT_EQ(sentence[n].log_probs.size(), sentence[n].ids.size() + (sentence[n].finished ? 1 : 0));
+      for (const int32_t word : sentence[n].ids) EXPECT_FALSE(is_control_token(word));
     }
   }
 }
@@ -106,14 +106,14 @@ TEST_P(SearchTest, ScoreIsWhatForcedDecodingGives) {
   const ParallelCorpus sources = some_sources(11);
   const auto found = find({.beam = 2, .min_length = 2, .max_length = 12});
   ParallelCorpus pairs = sources;
-  for (const auto& sentence : found) pairs.target.append(sentence[0].words);
+  for (const auto& sentence : found) pairs.target.append(sentence[0].ids);
   const std::vector<Hypothesis> scored = score_with(small, pairs);
   const double allowed = tolerance(sources, found);
   for (size_t i = 0; i < found.size(); ++i) {
     const Hypothesis& h = found[i][0];
-    ASSERT_EQ(scored[i].log_probs.size(), h.words.size() + 1);
+    ASSERT_EQ(scored[i].log_probs.size(), h.ids.size() + 1);
     for (size_t t = 0; t < h.log_probs.size(); ++t) EXPECT_NEAR(h.log_probs[t], scored[i].log_probs[t], allowed);
-    if (!h.ended) continue;
+    if (!h.finished) continue;
     EXPECT_NEAR(h.log_probability, scored[i].log_probability, allowed * 12);
   }
 }

@@ -90,9 +90,9 @@ TEST(Translator, TruncatesALineThatIsLongerThanTheModelReads) {
   const Translator translator({model.loaded}, RuntimeOptions{});
   const std::vector<std::string> lines = {std::string(30, 'a'), std::string(7, 'a')};
   const std::vector<Translation> translations = translator.translate(lines, {.max_length = 100});
-  EXPECT_TRUE(translations[0].cut);
+  EXPECT_TRUE(translations[0].truncated);
   EXPECT_EQ(translations[0].source_tokens, 30);
-  EXPECT_FALSE(translations[1].cut);
+  EXPECT_FALSE(translations[1].truncated);
   EXPECT_EQ(translations[0].text(), translations[1].text());
   EXPECT_LE(std::ssize(translations[0].candidates.front().hypothesis.log_probs), 8);
 }

@@ -40,11 +40,11 @@ TEST_P(WeightsTest, FollowAHypothesisBack) {
   const auto kept = find_with(small, sources, options);
   for (size_t n = 0; n < 3; ++n) {
     ParallelCorpus pairs = sources;
-    for (const auto& sentence : kept) pairs.target.append(sentence[n].words);
+    for (const auto& sentence : kept) pairs.target.append(sentence[n].ids);
     const std::vector<Hypothesis> scored = score_with(small, pairs, true);
     for (size_t i = 0; i < kept.size(); ++i) {
       const Hypothesis& h = kept[i][n];
-      EXPECT_EQ(h.words, plain[i][n].words);
+      EXPECT_EQ(h.ids, plain[i][n].ids);
       EXPECT_EQ(h.log_probs, plain[i][n].log_probs);  // to the bit
       EXPECT_EQ(h.score, plain[i][n].score);
       EXPECT_TRUE(plain[i][n].weights.empty());
@@ -71,7 +71,7 @@ TEST_P(WeightsTest, TwoOfOneModelAreThatModel) {
   const auto two = search(twice, sources, batches_of(32), options, Device::cpu());
   for (size_t i = 0; i < one.size(); ++i) {
     for (size_t n = 0; n < 2; ++n) {
-      EXPECT_EQ(one[i][n].words, two[i][n].words);
+      EXPECT_EQ(one[i][n].ids, two[i][n].ids);
       EXPECT_NEAR(one[i][n].score, two[i][n].score, 5e-5);
     }
   }
@@ -87,7 +87,7 @@ TEST(EnsembleTest, GivesTheMeanOfProbabilities) {
   options.capture_weights = true;
   const auto found = search(both, some_sources(11), batches_of(4), options, Device::cpu());
   ParallelCorpus pairs = some_sources(11);
-  for (const auto& sentence : found) pairs.target.append(sentence[0].words);
+  for (const auto& sentence : found) pairs.target.append(sentence[0].ids);
   const std::vector<Hypothesis> by_a = score_with(a, pairs), by_b = score_with(b, pairs);
   const std::vector<Hypothesis> by_both = score(both, pairs, batches_of(4), {.capture_weights = true}, Device::cpu());
   for (size_t i = 0; i < found.size(); ++i) {

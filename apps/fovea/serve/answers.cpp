@@ -51,12 +51,12 @@ Json tree_json(const SearchTree& tree, const Vocabulary& target, bool compact) {
     const SearchTree::Node& n = tree.nodes[i];
     nodes.push_back({{"id", i},
                      {"parent", n.parent < 0 ? Json() : Json(n.parent)},
-                     {"text", n.parent < 0 ? "<s>" : word_text(n.word, target)},
+                     {"text", n.parent < 0 ? "<s>" : token_text(n.id, target)},
                      {"log_probability", number(n.log_prob)},
                      {"total", number(n.total)},
                      {"step", n.step},
-                     {"kept", n.kept},
-                     {"ended", n.ended}});
+                     {"kept", n.in_result},
+                     {"ended", n.is_end}});
   }
   return {{"nodes", std::move(nodes)}};
 }
@@ -136,12 +136,12 @@ std::string translation_json(const Hosted& model, const Job& job, size_t i, Atte
     std::string json = dump({{"text", c.text},
                              {"score", c.hypothesis.score},
                              {"log_probability", c.hypothesis.log_probability},
-                             {"ended", c.hypothesis.ended}});
+                             {"ended", c.hypothesis.finished}});
     if (!records.empty()) json = with_member(std::move(json), "record", records[n]);
     candidates += (n > 0 ? "," : "") + json;
   }
   std::string json = with_member(dump({{"text", translation.text()}}), "candidates", "[" + candidates + "]");
-  json = with_member(std::move(json), "cut", translation.cut ? "true" : "false");
+  json = with_member(std::move(json), "cut", translation.truncated ? "true" : "false");
   json = with_member(std::move(json), "source_tokens", std::to_string(translation.source_tokens));
   const Job::Translate& request = job.translate();
   if (request.wants_tree && !request.trees[i].nodes.empty()) {
@@ -159,7 +159,7 @@ void check_encoder_weights(const Job& job, const Hosted& model, Attention attent
   const int64_t candidates = attention == Attention::kCompact || translate == nullptr ? 1 : translate->search.nbest;
   int64_t cells = 0, maps = 0;  // a map is one head of one layer
   for (const SharedLine& line : job.sources) {
-    const int64_t tokens = std::min(std::ssize(line->ids), model.translator().most_source()) + 1;
+    const int64_t tokens = std::min(std::ssize(line->ids), model.translator().max_source()) + 1;
     cells += tokens * tokens;
   }
   for (const AttentionInfo& a : model.translator().model().model->attentions()) {

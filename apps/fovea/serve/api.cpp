@@ -283,7 +283,7 @@ std::shared_ptr<const Served> Api::find(const std::string& name) const {
 
 Work Api::submit(const Call& call, const std::shared_ptr<const Served>& served, std::shared_ptr<Job> job,
                  std::function<std::string(const Job&)> write) const {
-  job->prepare(served->model->translator().most_source());
+  job->prepare(served->model->translator().max_source());
   job->client = call.client;
   job->reservation = clients_->reserve(call.client, job->size_sum.cost);
   job->deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(options_.timeout * 1000));

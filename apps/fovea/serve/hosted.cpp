@@ -66,7 +66,7 @@ Hosted::Hosted(std::string name, const std::string& folder, const TranslatorOpti
     : name_(std::move(name)), translator_({folder}, options), about_(read_about(folder)) {
   const Vocabulary& target = *translator_.model().target;
   for (int32_t id = kEnd; id < target.size(); ++id) {
-    const std::string text = word_text(id, target), piece = target.piece(id);
+    const std::string text = token_text(id, target), piece = target.piece(id);
     words_[text].push_back(id);
     if (piece != text) words_[piece].push_back(id);
   }

@@ -64,8 +64,8 @@ void check_texts(const std::vector<std::string>& texts, const Limits& limits) {
 
 constexpr int64_t kMostPrefix = 40'000;  // bytes
 
-ForcedBegin read_begin(Members& members, const Hosted& model) {
-  ForcedBegin begin;
+ForcedPrefix read_begin(Members& members, const Hosted& model) {
+  ForcedPrefix begin;
   const auto add_word = [&](const std::string& name, const std::string& text) {
     const std::vector<int32_t>& words = model.words(text);
     if (words.empty()) throw bad_request(fmt::format("{}: the model has no token \"{}\".", name, brief(text)));
@@ -270,7 +270,7 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   search.capture_weights = attention;
   search.alternatives = members.count("alternatives", attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
   search.edits = read_edits(members, *model.translator().model().model);
-  const ForcedBegin begin = read_begin(members, model);
+  const ForcedPrefix begin = read_begin(members, model);
   const auto job = plain_job(model, members.texts("text", &wanted.is_list), search, limits,
                              attention || wanted.stream ? Offsets::kTokens : Offsets::kNone);
   Job::Translate& request = job->translate();
@@ -280,9 +280,9 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
     if (std::ssize(begin) >= longest) {
       throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", longest, begin.size()));
     }
-    request.search.begins.assign(job->sources.size(), begin);
+    request.search.prefixes.assign(job->sources.size(), begin);
     check_search(request.search);
-    const int64_t most = model.translator().most_target();
+    const int64_t most = model.translator().max_target();
     if (most > 0 && std::ssize(begin) >= most) {
       throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", most, begin.size()));
     }
@@ -308,14 +308,14 @@ std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limi
   const bool alone = !request.options.edits.empty();
 
   const SharedLine source = tokenise(text, *translator.model().source, Offsets::kTokens);
-  const int64_t source_tokens = std::ssize(source->ids), most_source = translator.most_source();
+  const int64_t source_tokens = std::ssize(source->ids), max_source = translator.max_source();
   if (source_tokens == 0) throw bad_request("text: expected a text with words.");
-  if (source_tokens > most_source) {
-    throw too_large(fmt::format("text: expected at most {} tokens, got {}.", most_source, source_tokens));
+  if (source_tokens > max_source) {
+    throw too_large(fmt::format("text: expected at most {} tokens, got {}.", max_source, source_tokens));
   }
   request.targets = {tokenise(target, *translator.model().target)};
   const int64_t target_tokens = std::ssize(request.targets[0]->ids) + 1;
-  const int64_t most = translator.most_target() > 0 ? translator.most_target() : Limits::kMostLength;
+  const int64_t most = translator.max_target() > 0 ? translator.max_target() : Limits::kMostLength;
   if (target_tokens > most) {
     throw too_large(fmt::format("target: expected at most {} tokens, got {}.", most - 1, target_tokens - 1));
   }

@@ -36,7 +36,7 @@ class Worker::Watcher : public SearchWatcher {
       for (size_t i = piece.begin; i < piece.end; ++i) places_.push_back({piece.job.get(), i});
     }
   }
-  bool goes_on(int64_t sentence) override { return at(sentence).job->is_wanted(); }
+  bool should_continue(int64_t sentence) override { return at(sentence).job->is_wanted(); }
   bool wants_steps(int64_t sentence) override { return at(sentence).job->translate().wants_steps; }
   void step(int64_t sentence, const SearchStep& step) override { at(sentence).job->add_step(step); }
   bool wants_tree(int64_t sentence) override { return at(sentence).job->translate().wants_tree; }
@@ -245,17 +245,17 @@ void Worker::decode(const Batch& batch) {
 void Worker::decode(const Batch& batch, const Job::Translate& request) {
   std::vector<SharedLine> lines;
   SearchOptions search = request.search;
-  search.begins.clear();
+  search.prefixes.clear();
   bool forced = false;
   for (const auto& [job, begin, end] : batch) {
-    const std::vector<ForcedBegin>& begins = job->translate().search.begins;
+    const std::vector<ForcedPrefix>& prefixes = job->translate().search.prefixes;
     for (size_t i = begin; i < end; ++i) {
       lines.push_back(job->sources[i]);
-      search.begins.push_back(begins.empty() ? ForcedBegin() : begins[i]);
+      search.prefixes.push_back(prefixes.empty() ? ForcedPrefix() : prefixes[i]);
     }
-    forced = forced || !begins.empty();
+    forced = forced || !prefixes.empty();
   }
-  if (!forced) search.begins.clear();
+  if (!forced) search.prefixes.clear();
   Watcher watcher(batch);
   search.watcher = &watcher;
   std::vector<Translation> translations = translator_.translate(lines, search);

@@ -1,0 +1,145 @@
+#include "decode/attention_history.h"
+
+#include <algorithm>
+
+namespace fovea {
+
+void copy_to_host(std::span<const AttentionTrace> traces, int64_t model, std::vector<HostWeights>& to) {
+  for (const AttentionTrace& t : traces) {
+    const Tensor f32 = cast(t.weights, DType::kF32).value();
+    HostWeights& host = to.emplace_back(HostWeights{t.kind, t.layer, model, f32.shape(), to_host<float>(f32), {}, {}});
+    if (t.scores) host.scores = to_host<float>(cast(t.scores, DType::kF32).value());
+    if (!t.center) continue;
+    const std::vector<float> centers = to_host<float>(cast(t.center, DType::kF32).value());
+    const int64_t steps = t.center.dim(0), rows = t.center.dim(1) * t.center.dim(2);  // [T,B,H] -> [B,H,T]
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t step = 0; step < steps; ++step)
+        host.centers.push_back(centers[static_cast<size_t>(step * rows + i)]);
+    }
+  }
+}
+
+HypothesisWeights slice_sentence(const HostWeights& weights, int64_t sentence, int64_t rows, int64_t columns) {
+  const int64_t heads = weights.shape[1], steps = weights.shape[2], width = weights.shape[3];
+  HypothesisWeights result{weights.kind, weights.layer, heads, rows, columns, {}, weights.model, {}};
+  result.weights.reserve(static_cast<size_t>(heads * rows * columns));
+  for (int64_t h = 0; h < heads; ++h) {
+    const int64_t first = (sentence * heads + h) * steps;
+    for (int64_t t = 0; t < rows; ++t) {
+      const float* row = weights.weights.data() + (first + t) * width;
+      result.weights.insert(result.weights.end(), row, row + columns);
+      if (weights.scores.empty()) continue;
+      row = weights.scores.data() + (first + t) * width;
+      result.scores.insert(result.scores.end(), row, row + columns);
+    }
+    if (!weights.centers.empty()) {
+      const float* centers = weights.centers.data() + first;
+      result.centers.insert(result.centers.end(), centers, centers + rows);
+    }
+  }
+  return result;
+}
+
+void AttentionHistory::append_step(std::span<const HostWeights> step, int64_t sentence, int64_t batch) {
+  const bool first = steps_.empty();
+  std::vector<float>& values = steps_.emplace_back();
+  for (const HostWeights& w : step) {
+    if (w.kind == AttentionTrace::Kind::kEncoderSelf) {
+      encoder_.push_back(slice_sentence(w, sentence, source_length_, source_length_));
+      continue;
+    }
+    const int64_t heads = w.shape[1], width = w.shape[3];
+    const Layout layout{w.kind, w.layer, w.model, heads, !w.scores.empty(), !w.centers.empty()};
+    if (first) layouts_.push_back(layout);
+    const int64_t count = columns(layout, steps_.size() - 1);
+    for (int64_t k = 0; k < beams_; ++k) {
+      for (int64_t h = 0; h < heads; ++h) {
+        // In cross attention the beams are queries of one sentence, [B,H,K,S]; in decoder self-attention each beam is a
+        // sentence of its own, [K*B,H,1,t+1].
+        const int64_t row = w.kind == AttentionTrace::Kind::kCross ? (sentence * heads + h) * beams_ + k
+                                                                   : (k * batch + sentence) * heads + h;
+        const float* from = w.weights.data() + row * width;
+        values.insert(values.end(), from, from + count);
+        if (layout.has_scores) {
+          from = w.scores.data() + row * width;
+          values.insert(values.end(), from, from + count);
+        }
+        if (layout.has_center) values.push_back(w.centers[static_cast<size_t>(row)]);
+      }
+    }
+  }
+}
+
+template <class Visit> void AttentionHistory::each(size_t step, int64_t beam, Visit&& visit) const {
+  const float* at = steps_[step].data();
+  for (const Layout& layout : layouts_) {
+    const int64_t one = layout.heads * stride(layout, step);
+    visit(layout, at + beam * one);
+    at += beams_ * one;
+  }
+}
+
+std::vector<HypothesisWeights> AttentionHistory::along_path(std::span<const int32_t> beams) const {
+  const auto rows = static_cast<int64_t>(beams.size());
+  std::vector<HypothesisWeights> all = encoder_;
+  const size_t before = all.size();
+  for (const Layout& layout : layouts_) {
+    const int64_t width = layout.kind == AttentionTrace::Kind::kCross ? source_length_ : rows;
+    const auto count = static_cast<size_t>(layout.heads * rows * width);
+    all.push_back({layout.kind, layout.layer, layout.heads, rows, width, std::vector<float>(count), layout.model, {}});
+    if (layout.has_scores) all.back().scores.resize(count);
+    if (layout.has_center) all.back().centers.resize(static_cast<size_t>(layout.heads * rows));
+  }
+  for (int64_t t = 0; t < rows; ++t) {
+    HypothesisWeights* to = all.data() + before;
+    each(static_cast<size_t>(t), beams[static_cast<size_t>(t)], [&](const Layout& layout, const float* from) {
+      const int64_t count = columns(layout, static_cast<size_t>(t));
+      for (int64_t h = 0; h < layout.heads; ++h, from += stride(layout, static_cast<size_t>(t))) {
+        std::copy_n(from, count, to->weights.data() + (h * rows + t) * to->columns);
+        if (layout.has_scores) std::copy_n(from + count, count, to->scores.data() + (h * rows + t) * to->columns);
+        if (layout.has_center)
+          to->centers[static_cast<size_t>(h * rows + t)] = from[count * (layout.has_scores ? 2 : 1)];
+      }
+      ++to;
+    });
+  }
+  const auto earlier = [](const HypothesisWeights& a, const HypothesisWeights& b) { return a.model < b.model; };
+  std::stable_sort(all.begin(), all.end(), earlier);
+  return all;
+}
+
+std::vector<HypothesisWeights> AttentionHistory::at_step(int64_t step, int32_t beam) const {
+  std::vector<HypothesisWeights> all;
+  each(static_cast<size_t>(step), beam, [&](const Layout& layout, const float* from) {
+    const int64_t count = columns(layout, static_cast<size_t>(step));
+    HypothesisWeights& to = all.emplace_back(
+        HypothesisWeights{layout.kind, layout.layer, layout.heads, 1, count, {}, layout.model, {}, step});
+    for (int64_t h = 0; h < layout.heads; ++h, from += stride(layout, static_cast<size_t>(step))) {
+      to.weights.insert(to.weights.end(), from, from + count);
+      if (layout.has_scores) to.scores.insert(to.scores.end(), from + count, from + 2 * count);
+      if (layout.has_center) to.centers.push_back(from[count * (layout.has_scores ? 2 : 1)]);
+    }
+  });
+  return all;
+}
+
+std::vector<double> AttentionHistory::coverage(std::span<const int32_t> beams) const {
+  double heads = 0;
+  for (const Layout& layout : layouts_) {
+    if (layout.kind == AttentionTrace::Kind::kCross) heads += static_cast<double>(layout.heads);
+  }
+  if (heads == 0) return {};
+  std::vector<double> sum(static_cast<size_t>(source_length_));
+  for (size_t t = 0; t < beams.size(); ++t) {
+    each(t, beams[t], [&](const Layout& layout, const float* from) {
+      if (layout.kind != AttentionTrace::Kind::kCross) return;
+      for (int64_t h = 0; h < layout.heads; ++h) {
+        for (size_t s = 0; s < sum.size(); ++s) sum[s] += static_cast<double>(from[s]) / heads;
+        from += stride(layout, t);
+      }
+    });
+  }
+  return sum;
+}
+
+}  // namespace fovea
