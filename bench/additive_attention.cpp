@@ -15,7 +15,7 @@ namespace {
 
 const Device kCpu = Device::cpu();
 
-std::vector<Tensor> shaped(const std::vector<Shape>& shapes, Device device) {
+std::vector<Tensor> make_tensors(const std::vector<Shape>& shapes, Device device) {
   std::vector<Tensor> tensors;
   tensors.reserve(shapes.size());
   for (const Shape& shape : shapes) tensors.push_back(zeros(shape, DType::kF32, device));
@@ -34,16 +34,16 @@ void write_all(const std::string& file, const std::vector<Tensor>& tensors) {
   if (!out) wrong("cannot write " + file);
 }
 
-AttentionInputs made(const AttentionSize& size) {
+AttentionInputs make_inputs(const AttentionSize& size) {
   const Shape queries{size.queries, size.batch, size.width}, keys{size.keys, size.batch, size.width};
-  const auto tensors = shaped({queries, keys, keys, {size.width}, queries}, kCpu);
+  const auto tensors = make_tensors({queries, keys, keys, {size.width}, queries}, kCpu);
   return {tensors[0], tensors[1], tensors[2], tensors[3], tensors[4]};
 }
 
-// What both compositions share: everything after the scores.
-class Composition : public AdditiveAttention {
+// Both versions share everything after the scores.
+class ScoredAttention : public AdditiveAttention {
  public:
-  explicit Composition(const AttentionInputs& inputs)
+  explicit ScoredAttention(const AttentionInputs& inputs)
       : in_(inputs),
         size_{in_.query.dim(1), in_.query.dim(0), in_.keys.dim(0), in_.query.dim(2)},
         device_(in_.query.device()),
@@ -66,7 +66,7 @@ class Composition : public AdditiveAttention {
 
   void backward() override {
     clear(dscore_);
-    table().matmul(queue(), {.a = turned(cells(weights_)),
+    table().matmul(queue(), {.a = transposed(cells(weights_)),
                              .b = sequence(in_.dcontext),
                              .c = sequence(dvalues()),
                              .m = size_.keys,
@@ -74,7 +74,7 @@ class Composition : public AdditiveAttention {
                              .k = size_.queries,
                              .batch = size_.batch});
     table().matmul(queue(), {.a = sequence(in_.dcontext),
-                             .b = turned(sequence(in_.values)),
+                             .b = transposed(sequence(in_.values)),
                              .c = cells(dweights_),
                              .m = size_.queries,
                              .n = size_.keys,
@@ -98,7 +98,7 @@ class Composition : public AdditiveAttention {
   const Tensor& dkeys() const { return results_[2]; }
   const Tensor& dvalues() const { return results_[3]; }
   const Tensor& dv() const { return results_[4]; }
-  // A matrix for each sentence.
+  // One matrix per sentence.
   Matrix cells(const Tensor& x) const {
     return {.tensor = x, .row_stride = x.dim(3), .batch_stride = x.dim(2) * x.dim(3)};
   }
@@ -106,7 +106,7 @@ class Composition : public AdditiveAttention {
     return {.tensor = x, .row_stride = x.dim(1) * x.dim(2), .batch_stride = x.dim(2)};
   }
   void clear(const Tensor& x) const { zero_memory(device_, x.raw(), x.bytes()); }
-  static Matrix turned(Matrix x) {
+  static Matrix transposed(Matrix x) {
     x.transposed = true;
     return x;
   }
@@ -118,9 +118,9 @@ class Composition : public AdditiveAttention {
   Tensor score_, weights_, dscore_, dweights_;
 };
 
-class Fused : public Composition {
+class Fused : public ScoredAttention {
  public:
-  using Composition::Composition;
+  using ScoredAttention::ScoredAttention;
 
  private:
   void scores() override {
@@ -138,10 +138,10 @@ class Fused : public Composition {
   }
 };
 
-// The same with the tanh written out as [T,S,B,D], one query after the other.
-class Unfused : public Composition {
+// Writes the tanh out as [T,S,B,D], one query after the other.
+class Unfused : public ScoredAttention {
  public:
-  explicit Unfused(const AttentionInputs& inputs) : Composition(inputs) {
+  explicit Unfused(const AttentionInputs& inputs) : ScoredAttention(inputs) {
     const Shape cells{size_.queries, size_.keys, size_.batch, size_.width};
     for (Tensor* x : {&sum_, &tanh_, &dsum_}) *x = empty(cells, DType::kF32, device_);
     dv_parts_ = empty({size_.batch, size_.width}, DType::kF32, device_);
@@ -165,7 +165,7 @@ class Unfused : public Composition {
     }
   }
   void score_gradients() override {
-    const Tensor dtanh = sum_;  // the sum is not read again
+    const Tensor dtanh = sum_;  // reuses the storage of the sum, which is not read again
     for (int64_t t = 0; t < size_.queries; ++t) {
       table().matmul(queue(), {.a = scores_of(dscore_, t),
                                .b = row(in_.v),
@@ -174,7 +174,7 @@ class Unfused : public Composition {
                                .n = size_.width,
                                .k = 1,
                                .batch = size_.batch});
-      table().matmul(queue(), {.a = turned(scores_of(dscore_, t)),
+      table().matmul(queue(), {.a = transposed(scores_of(dscore_, t)),
                                .b = sequence(tanh_[t]),
                                .c = row(dv_parts_),
                                .m = 1,
@@ -197,11 +197,11 @@ class Unfused : public Composition {
                    {.op = ReduceOp::kSum, .x = dv_parts_, .y = dv(), .count = size_.batch, .inner = size_.width});
   }
 
-  Matrix row(const Tensor& x) const {  // one for each sentence, or the same for all
+  Matrix row(const Tensor& x) const {  // one row per sentence, or the same row for all
     return {.tensor = x, .row_stride = size_.width, .batch_stride = x.rank() == 2 ? size_.width : 0};
   }
   Matrix column(const Tensor& x) const { return {.tensor = x, .row_stride = 1}; }
-  // The scores of query t as a column for each sentence.
+  // The scores of query t, one column per sentence.
   Matrix scores_of(const Tensor& x, int64_t t) const {
     return {.tensor = x, .row_stride = 1, .batch_stride = size_.queries * size_.keys, .offset = t * size_.keys};
   }
@@ -212,7 +212,7 @@ class Unfused : public Composition {
 }  // namespace
 
 AttentionInputs AttentionInputs::random(const AttentionSize& size) {
-  AttentionInputs inputs = made(size);
+  AttentionInputs inputs = make_inputs(size);
   Random random(3);
   for (const Tensor* x : {&inputs.query, &inputs.keys, &inputs.values, &inputs.v, &inputs.dcontext}) {
     const double scale = x == &inputs.v ? 0.05 : 1;
@@ -221,7 +221,7 @@ AttentionInputs AttentionInputs::random(const AttentionSize& size) {
   return inputs;
 }
 AttentionInputs AttentionInputs::read(const std::string& file, const AttentionSize& size) {
-  const AttentionInputs inputs = made(size);
+  const AttentionInputs inputs = make_inputs(size);
   read_all(file, {inputs.query, inputs.keys, inputs.values, inputs.v, inputs.dcontext});
   return inputs;
 }
@@ -240,7 +240,7 @@ Tensor first_sentences(const Tensor& x, int64_t batch, Device device) {
 
 AttentionResults make_results(const AttentionSize& size, Device device) {
   const Shape queries{size.queries, size.batch, size.width}, keys{size.keys, size.batch, size.width};
-  return shaped({queries, queries, keys, keys, {size.width}}, device);
+  return make_tensors({queries, queries, keys, keys, {size.width}}, device);
 }
 AttentionResults read_results(const std::string& file, const AttentionSize& size) {
   const AttentionResults results = make_results(size, kCpu);

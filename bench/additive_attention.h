@@ -1,4 +1,4 @@
-// Additive attention (Bahdanau et al. 2015) as our kernels compute it, fused and written out:
+// Additive attention (Bahdanau et al. 2015) by Fovea's kernels, fused and unfused:
 //   score[b,t,s] = v . tanh(query[t,b] + keys[s,b]),  weights = softmax over s,  context = weights values
 // and its gradients with respect to query, keys, v and values.
 #pragma once
@@ -15,21 +15,21 @@ struct AttentionSize {
   int64_t batch = 32, queries = 1, keys = 1, width = 512;
 };
 
-// query and dcontext [T,B,D], keys and values [S,B,D], v [D]; on file the elements in this order.
+// query and dcontext are [T,B,D], keys and values [S,B,D], v [D]. A file holds their elements in this order.
 struct AttentionInputs {
   fovea::Tensor query, keys, values, v, dcontext;
 
   static AttentionInputs random(const AttentionSize& size);
   static AttentionInputs read(const std::string& file, const AttentionSize& size);
   void write(const std::string& file) const;
-  // The first `batch` sentences, on the device.
+  // The first `batch` sentences, copied to the device.
   AttentionInputs first(int64_t batch, fovea::Device device) const;
 };
 
 // [N,B,D] -> [N,batch,D] on the device
 fovea::Tensor first_sentences(const fovea::Tensor& x, int64_t batch, fovea::Device device);
 
-// context, dquery, dkeys, dvalues, dv; on file the elements in this order.
+// context, dquery, dkeys, dvalues, dv. A file holds their elements in this order.
 using AttentionResults = std::vector<fovea::Tensor>;
 AttentionResults make_results(const AttentionSize& size, fovea::Device device);
 AttentionResults read_results(const std::string& file, const AttentionSize& size);

@@ -1,5 +1,6 @@
-// Additive attention (scores, softmax over the source, weighted sum) against itself with the tanh written
-// out and against PyTorch, each in a process of its own, timed in turns. Answers are checked first.
+// Additive attention (scores, softmax over the keys, weighted sum), fused, against an unfused version that writes the
+// tanh out and against PyTorch. Each contender runs in a process of its own; answers are checked before they are timed
+// in turns.
 //   bench/attention [--python PATH] [--threads N] [--quick] [--json FILE] [--filter T25]
 #include <fmt/format.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ using fovea::Tensor;
 
 constexpr const char* kResults[] = {"context", "dquery", "dkeys", "dvalues", "dv"};
 
-// Files of one run, gone with it.
+// A temporary folder that is removed at the end of the run.
 class Folder {
  public:
   Folder() : path_(std::filesystem::temp_directory_path() / fmt::format("fovea_attention_{}", getpid())) {
@@ -40,18 +41,18 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// The process that runs one of ours: attention --worker fused|unfused B T S D THREADS INPUTS RESULTS
-int run_worker(char** words) {
-  const auto number = [&](int i) { return static_cast<int64_t>(std::stoll(words[i])); };
-  const std::string kind = words[0];
+// One of Fovea's contenders: attention --worker fused|unfused B T S D THREADS INPUTS RESULTS
+int run_worker(char** arguments) {
+  const auto number = [&](int i) { return static_cast<int64_t>(std::stoll(arguments[i])); };
+  const std::string kind = arguments[0];
   const bench::AttentionSize size{number(1), number(2), number(3), number(4)};
   fovea::set_thread_count(static_cast<int>(number(5)));
-  const bench::AttentionInputs inputs = bench::AttentionInputs::read(words[6], size);
+  const bench::AttentionInputs inputs = bench::AttentionInputs::read(arguments[6], size);
   const double before = bench::peak_memory_mb();
   const auto attention = kind == "fused" ? bench::make_fused(inputs) : bench::make_unfused(inputs);
   attention->forward();
   attention->backward();
-  bench::write_results(words[7], attention->results());
+  bench::write_results(arguments[7], attention->results());
   bench::serve({.name = kind,
                 .calls = {{"forward", [&] { attention->forward(); }},
                           {"both",
@@ -79,7 +80,7 @@ struct Contender {
   bench::AttentionResults results;
 };
 
-// All against the reference on the first sentences, and against the first contender as a whole.
+// Compares every contender with the reference on the first sentences, and with the first contender on all of them.
 void check(const bench::AttentionInputs& inputs, const std::vector<Contender>& contenders) {
   constexpr int64_t kSentences = 2;
   const Device reference = Device::reference();
@@ -93,7 +94,8 @@ void check(const bench::AttentionInputs& inputs, const std::vector<Contender>& c
       const double apart = distance(x, contenders[0].results[i]);
       const double off = sequence ? distance(bench::first_sentences(x, kSentences, reference), exact->results()[i]) : 0;
       if (std::max(apart, off) > 1e-4) {
-        bench::wrong(fmt::format("{}: {} is {:.2g} off", contender.worker->name(), kResults[i], std::max(apart, off)));
+        bench::wrong(fmt::format("{}: {} is {:.2g} from the expected", contender.worker->name(), kResults[i],
+                                 std::max(apart, off)));
       }
     }
   }
@@ -155,7 +157,7 @@ void measure(const Run& run, const bench::AttentionSize& size, bench::Table& tab
 
 int main(int argc, char** argv) {
   if (argc == 10 && std::string(argv[1]) == "--worker") return run_worker(argv + 2);
-  const bench::Options options = bench::parse(argc, argv, "Additive attention: fused, written out, and PyTorch's");
+  const bench::Options options = bench::parse(argc, argv, "Additive attention: fused, unfused, and PyTorch's");
   const Run run{options, std::filesystem::read_symlink("/proc/self/exe"),
                 options.threads > 0 ? options.threads : fovea::thread_count()};
   bench::Table table(fmt::format("additive attention, B32 D512, f32, {} threads", run.threads),

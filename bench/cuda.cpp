@@ -1,6 +1,6 @@
-// The CUDA backend on a card: training steps, attention alone, decoding, each checked before it is timed.
+// The CUDA backend on a card: training steps, attention alone and decoding, each checked before it is timed.
 //   bench/cuda [--quick] [--json FILE] [--filter train|attention|generate|name] [--peers FILE]
-// --peers is the JSON of PyTorch's side, measured in the same run (see docs/performance.md).
+// --peers is the JSON file that the programs of bench/peers write; bench/card runs both sides in turns.
 #include "bench/cuda.h"
 
 #include <fmt/format.h>
@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
     fmt::print("no card here: nothing to measure\n");
     return 0;
   }
-  // To see what whole layers in one kernel are worth.
+  // For comparison: recurrent layers run step by step instead of in one kernel.
   if (std::getenv("FOVEA_STEP_BY_STEP") != nullptr) fovea::cuda::persistent_limits.min_steps = 1 << 20;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   const bench::PeerFigures peers(options.peers);

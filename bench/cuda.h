@@ -1,4 +1,4 @@
-// The parts of bench/cuda, each with its own tables.
+// The parts of bench/cuda. Each one returns its own tables.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,14 @@ namespace bench {
 
 inline const fovea::Device kCard = fovea::Device::cuda();
 
-// Seconds a call on the card: the median of calls that are each waited for.
+// Seconds per call: the median over calls that are synchronised one by one.
 double time_on_card(const std::function<void()>& call, int warm = 3, int repeats = 20);
 
-// How far gradients, or anything else, are from others, as a share of their length.
+// The Euclidean distance of two vectors as a share of the length of `expected`.
 double distance(const std::vector<float>& got, const std::vector<float>& expected);
 
-// What the other side measured in the same run, from its JSON: the best of those entries whose name contains all the
-// words, by one of its figures. 0 where there is none.
+// The figures that bench/peers measured in the same run, read from its JSON file. A query names words that an entry's
+// name contains and one figure; it returns the best value among the matching entries, or 0 if there are none.
 class PeerFigures {
  public:
   explicit PeerFigures(const std::string& path);
@@ -33,7 +33,7 @@ class PeerFigures {
   std::map<std::string, std::map<std::string, double>> entries_;
 };
 
-// What of the time on the card went to which kernel, those with a percent of it or more.
+// The time of each kernel that takes at least one percent of the total.
 Table shares_table(const std::string& title);
 void add_shares(const std::string& name, const fovea::KernelProfile& profile, Table& table);
 

@@ -1,4 +1,4 @@
-// Attention alone: the additive one from queries, keys and values to contexts and back, and scaled dot products.
+// Attention alone, forward and backward: additive scores, and scaled dot products.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace bench {
 
 namespace {
 
-using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark is written in its words
+using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark uses most of the library's names
 
 struct Sizes {
   int64_t batch, heads, queries, keys, depth;  // depth: of all heads
@@ -28,10 +28,10 @@ Tensor random_tensor(const Shape& shape, uint64_t seed, DType dtype, Device devi
   return cast(Var(from_host(x, shape, device)), dtype).value();
 }
 
-// One attention with everything it needs, and what comes of it.
-class Attending {
+// One attention with its inputs and its last result.
+class AttentionRun {
  public:
-  Attending(const Sizes& s, bool additive, DType dtype, Device device)
+  AttentionRun(const Sizes& s, bool additive, DType dtype, Device device)
       : sizes_(s),
         additive_(additive),
         query_(random_tensor({s.queries, s.batch, s.depth}, 1, dtype, device)),
@@ -70,7 +70,7 @@ class Attending {
   Tape tape_;
 };
 
-// Forward and the keys' gradient of a smaller one of the kind against the reference.
+// Compares the context and the keys' gradient of a smaller attention of the same kind with the reference's.
 void check(const Sizes& sizes, bool additive, DType dtype) {
   Sizes small = sizes;
   small.batch = 1;
@@ -78,11 +78,11 @@ void check(const Sizes& sizes, bool additive, DType dtype) {
   small.keys = std::min<int64_t>(small.keys, 90);
   const double most = dtype == DType::kF32 ? 2e-3 : 3e-2;  // products of f32 are in tf32
   for (const bool back : {false, true}) {
-    Attending exact(small, additive, DType::kF32, Device::reference()), ours(small, additive, dtype, kCard);
+    AttentionRun exact(small, additive, DType::kF32, Device::reference()), ours(small, additive, dtype, kCard);
     back ? exact.both() : exact.forward();
     back ? ours.both() : ours.forward();
     const double off = distance(ours.last(), exact.last());
-    if (!(off < most)) wrong(fmt::format("{} {}: {:.1e} off the reference", sizes.text(), name_of(dtype), off));
+    if (!(off < most)) wrong(fmt::format("{} {}: {:.1e} from the reference", sizes.text(), name_of(dtype), off));
   }
 }
 
@@ -99,7 +99,7 @@ Tables cuda_attention(const Options& options, const PeerFigures& peers) {
     for (const Sizes& s : {Sizes{64, 1, 1, 50, 512}, Sizes{64, 1, 32, 32, 512}, Sizes{16, 1, 512, 512, 512},
                            Sizes{4, 1, 2048, 2048, 512}}) {
       check(s, true, dtype);
-      Attending ours(s, true, dtype, kCard);
+      AttentionRun ours(s, true, dtype, kCard);
       const double forward = time_on_card([&] { ours.forward(); }), both = time_on_card([&] { ours.both(); });
       const auto cells = static_cast<double>(s.batch * s.queries * s.keys * s.depth);
       const std::vector<std::string> words = {fmt::format("additive {}", name_of(dtype)),
@@ -112,7 +112,7 @@ Tables cuda_attention(const Options& options, const PeerFigures& peers) {
   for (const Sizes& s : {Sizes{256, 8, 32, 32, 512}, Sizes{64, 8, 64, 64, 512}, Sizes{32, 8, 512, 512, 512, true},
                          Sizes{16, 16, 2048, 2048, 1024, true}, Sizes{16, 16, 2048, 2048, 2048}}) {
     check(s, false, DType::kBF16);
-    Attending ours(s, false, DType::kBF16, kCard);
+    AttentionRun ours(s, false, DType::kBF16, kCard);
     const int repeats = s.queries > 512 ? 5 : 20;
     const double forward = time_on_card([&] { ours.forward(); }, 2, repeats);
     const double both = time_on_card([&] { ours.both(); }, 2, repeats);

@@ -1,4 +1,4 @@
-// Greedy decoding on the card: sentences of 30 words, 32 words each, with the Transformer of the paper's size.
+// Decoding on the card: 32 tokens for sources of 30, with the base Transformer of Vaswani et al. 2017.
 #include <fmt/format.h>
 
 #include "base/random.h"
@@ -11,9 +11,9 @@ namespace bench {
 
 namespace {
 
-using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark is written in its words
+using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark uses most of the library's names
 
-constexpr int64_t kWords = 16'000, kSource = 30, kTarget = 32;
+constexpr int64_t kVocabulary = 16'000, kSourceLength = 30, kTargetLength = 32;
 
 ModelConfig config() {
   ModelConfig c;
@@ -34,8 +34,8 @@ ParallelCorpus random_sources(int64_t count) {
   ParallelCorpus corpus;
   for (int64_t b = 0; b < count; ++b) {
     std::vector<int32_t> sentence;
-    for (int64_t s = 0; s < kSource; ++s) {
-      sentence.push_back(static_cast<int32_t>(kEnd + 1 + random.below(static_cast<uint32_t>(kWords - kEnd - 1))));
+    for (int64_t s = 0; s < kSourceLength; ++s) {
+      sentence.push_back(static_cast<int32_t>(kEnd + 1 + random.below(static_cast<uint32_t>(kVocabulary - kEnd - 1))));
     }
     corpus.source.append(sentence);
     corpus.lines.push_back(b);
@@ -43,10 +43,12 @@ ParallelCorpus random_sources(int64_t count) {
   return corpus;
 }
 
-class Generating {
+class Generation {
  public:
-  explicit Generating(Precision precision)
-      : precision_(precision), parameters_(kCard), model_(make_model(parameters_, config(), {kWords, kWords})) {
+  explicit Generation(Precision precision)
+      : precision_(precision),
+        parameters_(kCard),
+        model_(make_model(parameters_, config(), {kVocabulary, kVocabulary})) {
     parameters_.allocate(1);
   }
   std::vector<std::vector<Hypothesis>> operator()(const ParallelCorpus& corpus, int64_t beams) const {
@@ -57,13 +59,13 @@ class Generating {
     batches.end_source = batches.shuffle = false;
     SearchOptions options;
     options.beam = beams;
-    options.max_length = kTarget;
-    options.min_length = kTarget - 1;
+    options.max_length = kTargetLength;
+    options.min_length = kTargetLength - 1;
     options.constant_weights = true;
     return search({&model, 1}, corpus, batches, options, kCard);
   }
-  // How far below the likeliest word any chosen one lies, given the words before it.
-  double worst(const ParallelCorpus& corpus) const {
+  // The largest difference between the log-probabilities of the likeliest token and of the one that was chosen.
+  double largest_gap(const ParallelCorpus& corpus) const {
     const auto found = (*this)(corpus, 1);
     ParallelCorpus pairs = corpus;
     for (const auto& sentence : found) pairs.target.append(sentence.front().ids);
@@ -88,50 +90,51 @@ class Generating {
   std::unique_ptr<EncoderDecoder> model_;
 };
 
-// Steps that are done, recorded and repeated find the same.
+// Steps that run eagerly, that are captured and that are replayed give the same hypotheses.
 void check_repeats() {
-  const Generating generating(Precision::kBF16);
+  const Generation generation(Precision::kBF16);
   for (const int64_t beams : {1, 4}) {
-    const auto first = generating(random_sources(8), beams);
+    const auto first = generation(random_sources(8), beams);
     for (int again = 0; again < 3; ++again) {
-      const auto found = generating(random_sources(8), beams);
+      const auto found = generation(random_sources(8), beams);
       for (size_t i = 0; i < first.size(); ++i) {
-        if (found[i].front().log_probs != first[i].front().log_probs) wrong("a recorded step finds other words");
+        if (found[i].front().log_probs != first[i].front().log_probs)
+          wrong("a replayed step gives other log-probabilities");
       }
-      generating(random_sources(5 + again), beams);  // others in between
+      generation(random_sources(5 + again), beams);  // other shapes between them
     }
   }
 }
 
 void profile(int64_t batch, Table& table) {
-  const Generating generating(Precision::kBF16);
+  const Generation generation(Precision::kBF16);
   const ParallelCorpus sources = random_sources(batch);
-  generating(sources, 1);
+  generation(sources, 1);
   const KernelProfile counted(kCard);
-  generating(sources, 1);  // recorded
+  generation(sources, 1);  // captured
   add_shares(fmt::format("batch {}", batch), counted, table);
 }
 
 }  // namespace
 
 Tables cuda_generation(const Options& options, const PeerFigures& peers) {
-  Tables tables = {Table("decoding on the card, Transformer 6+6 d512, bf16, 32 words",
+  Tables tables = {Table("decoding on the card, Transformer 6+6 d512, bf16, 32 tokens",
                          {"batch", "beams", "ms", "tok/s", "transformers tok/s", "ours / transformers", "by hand tok/s",
                           "ours / by hand"}),
                    shares_table("where decoding goes")};
   if (std::string("generate").find(options.filter) == std::string::npos) return tables;
-  const double worst = Generating(Precision::kF32).worst(random_sources(8));
-  fmt::print("generate: chosen words at most {:.1e} below the likeliest\n", worst);
+  const double worst = Generation(Precision::kF32).largest_gap(random_sources(8));
+  fmt::print("generate: chosen tokens are at most {:.1e} below the likeliest\n", worst);
   if (!(worst < 1e-2)) wrong("the Transformer decodes wrongly on the card");
   check_repeats();
-  const Generating generating(Precision::kBF16);
+  const Generation generation(Precision::kBF16);
   for (const auto& [batch, beams] : {std::pair<int64_t, int64_t>{1, 1}, {64, 1}, {64, 5}, {512, 1}}) {
     const ParallelCorpus sources = random_sources(batch);
-    const double seconds = time_on_card([&, &b = beams] { generating(sources, b); }, 2, options.quick ? 3 : 7);
+    const double seconds = time_on_card([&, &b = beams] { generation(sources, b); }, 2, options.quick ? 3 : 7);
     const std::string sizes = fmt::format("generate B{} beams{} ", batch, beams);
     const double packaged = peers.most({sizes, "transformers"}, "tok_s"),
                  by_hand = peers.most({sizes, "by hand"}, "tok_s");
-    const double rate = static_cast<double>(batch * kTarget) / seconds;
+    const double rate = static_cast<double>(batch * kTargetLength) / seconds;
     tables[0].add(batch, beams, seconds * 1e3, rate, packaged, packaged > 0 ? rate / packaged : 0, by_hand,
                   by_hand > 0 ? rate / by_hand : 0);
   }

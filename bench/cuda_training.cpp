@@ -1,4 +1,4 @@
-// Whole training steps, each recorded as a graph: forward, backward, clipping, Adam.
+// Whole training steps, replayed from CUDA graphs: forward, backward, clipping, Adam.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -15,14 +15,14 @@ namespace bench {
 
 namespace {
 
-using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark is written in its words
+using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark uses most of the library's names
 
 struct Work {
   std::string name;
   ModelConfig model;
-  int64_t words, batch, length;
-  bool measured = true;  // or only checked
-  bool uneven = false;   // sentences of all lengths
+  int64_t vocabulary, batch, length;
+  bool measured = true;          // false: only checked
+  bool varying_lengths = false;  // of the sources
 };
 
 ModelConfig bahdanau(int64_t embedding, int64_t hidden) {
@@ -30,26 +30,26 @@ ModelConfig bahdanau(int64_t embedding, int64_t hidden) {
   c.architecture = "bahdanau";
   c.embedding = embedding;
   c.hidden = c.attention.depth = hidden;
-  c.tie_embeddings = true;  // so that the last layer has the embedding's depth, as PyTorch's side has
+  c.tie_embeddings = true;  // the last layer has the embedding's depth, as in bench/peers/card_models.py
   c.dropout = 0;
   return c;
 }
 
-ModelConfig luong(int64_t depth, bool feeds) {
+ModelConfig luong(int64_t depth, bool input_feeding) {
   ModelConfig c;
   c.architecture = "luong";
   c.embedding = c.hidden = depth;
   c.encoder_layers = c.decoder_layers = 2;
   c.cell = "lstm";
   c.bidirectional = false;
-  c.input_feeding = feeds;
+  c.input_feeding = input_feeding;
   c.attention.score = "general";
   c.dropout = 0;
   return c;
 }
 
-// Both directions, and heads wider than what is read from.
-ModelConfig two_way(ModelConfig c) {
+// The states that are attended over are wider than the queries.
+ModelConfig bidirectional(ModelConfig c) {
   c.bidirectional = true;
   return c;
 }
@@ -69,30 +69,30 @@ ModelConfig transformer(int64_t layers, int64_t depth, int64_t heads) {
 }
 
 std::vector<Work> all_work() {
-  constexpr int64_t kWords = 16'000;
-  return {{"bahdanau gru E512 H1024", bahdanau(512, 1024), kWords, 128, 30},
-          {"bahdanau gru E256 H512", bahdanau(256, 512), kWords, 128, 30},
-          {"luong lstm2x512 feed", luong(512, true), kWords, 128, 30},
-          {"luong lstm2x512 nofeed", luong(512, false), kWords, 128, 30},
-          {"luong two-way", two_way(luong(512, true)), kWords, 128, 30, false},
-          {"transformer 3+3 d256", transformer(3, 256, 4), kWords, 256, 32},
-          {"transformer base 6+6 d512", transformer(6, 512, 8), kWords, 256, 32}};
+  constexpr int64_t kVocabulary = 16'000;
+  return {{"bahdanau gru E512 H1024", bahdanau(512, 1024), kVocabulary, 128, 30},
+          {"bahdanau gru E256 H512", bahdanau(256, 512), kVocabulary, 128, 30},
+          {"luong lstm2x512 feed", luong(512, true), kVocabulary, 128, 30},
+          {"luong lstm2x512 nofeed", luong(512, false), kVocabulary, 128, 30},
+          {"luong bidirectional", bidirectional(luong(512, true)), kVocabulary, 128, 30, false},
+          {"transformer 3+3 d256", transformer(3, 256, 4), kVocabulary, 256, 32},
+          {"transformer base 6+6 d512", transformer(6, 512, 8), kVocabulary, 256, 32}};
 }
 
-Tensor random_words(const Work& work, uint64_t seed, Device device) {
+Tensor random_tokens(const Work& work, uint64_t seed, Device device) {
   Random random(seed);
-  std::vector<int32_t> words(static_cast<size_t>(work.length * work.batch));
-  for (int32_t& word : words) {
-    word = static_cast<int32_t>(kEnd + 1 + random.below(static_cast<uint32_t>(work.words - kEnd - 1)));
+  std::vector<int32_t> ids(static_cast<size_t>(work.length * work.batch));
+  for (int32_t& id : ids) {
+    id = static_cast<int32_t>(kEnd + 1 + random.below(static_cast<uint32_t>(work.vocabulary - kEnd - 1)));
   }
-  return from_host(words, {work.length, work.batch}, device);
+  return from_host(ids, {work.length, work.batch}, device);
 }
 
 Tensor lengths_of(const Work& work, Device device) {
   Random random(4);
   std::vector<int32_t> lengths(static_cast<size_t>(work.batch), static_cast<int32_t>(work.length));
   for (int32_t& length : lengths) {
-    if (work.uneven) length = static_cast<int32_t>(1 + random.below(static_cast<uint64_t>(work.length)));
+    if (work.varying_lengths) length = static_cast<int32_t>(1 + random.below(static_cast<uint64_t>(work.length)));
   }
   return from_host(lengths, {work.batch}, device);
 }
@@ -103,12 +103,12 @@ class Training {
       : work_(work),
         precision_(precision),
         parameters_(device),
-        model_(make_model(parameters_, work.model, {work.words, work.words})),
+        model_(make_model(parameters_, work.model, {work.vocabulary, work.vocabulary})),
         tape_(device),
         graphs_(device),
-        source_(random_words(work, 1, device)),
-        before_(random_words(work, 2, device)),
-        after_(random_words(work, 3, device)),
+        source_(random_tokens(work, 1, device)),
+        before_(random_tokens(work, 2, device)),
+        after_(random_tokens(work, 3, device)),
         lengths_(lengths_of(work, device)),
         loss_(zeros({1}, DType::kF32, device)) {
     parameters_.allocate(1);
@@ -145,7 +145,7 @@ class Training {
       });
     });
   }
-  void forget_graphs() { graphs_ = Graphs(kCard); }
+  void discard_graphs() { graphs_ = Graphs(kCard); }
   double loss() const { return to_host<float>(loss_)[0]; }
   Parameters& parameters() { return parameters_; }
   size_t memory() const { return tape_.peak_bytes(); }
@@ -165,46 +165,46 @@ class Training {
   Tensor source_, before_, after_, lengths_, loss_;
 };
 
-// The same architecture, small, against the reference; and steps from graphs against steps that were queued one by
-// one: bit for bit the same loss.
+// Compares the gradients of a small model of the same architecture with the reference's.
 void check(const Work& work) {
   Work small = work;
-  small.words = 300;
+  small.vocabulary = 300;
   small.batch = 3;
   small.length = 6;
   ModelConfig& c = small.model;
   c.embedding = c.hidden = 64;
   c.attention.depth = c.architecture == "bahdanau" ? 64 : 0;
-  small.uneven = true;
+  small.varying_lengths = true;
   c.feed_forward = 96;
   c.dropout = c.attention.dropout = c.self_attention.dropout = 0;
   Training exact(small, Precision::kF32, Device::reference());
   const double loss = exact.gradients();
   const auto expected = to_host<float>(exact.parameters().grads());
-  // In bf16 every activation is rounded: a deep model in so few dimensions feels it.
+  // In bf16 every activation is rounded, which a deep and narrow model shows most.
   const double rough = c.architecture == "transformer" ? 0.2 : 0.05;
   for (const auto& [precision, most] : {std::pair{Precision::kF32, 1e-3}, {Precision::kBF16, rough}}) {
     Training ours(small, precision, kCard);
     const double off = std::abs(ours.gradients() - loss);
     const double share = distance(to_host<float>(ours.parameters().grads()), expected);
-    fmt::print("{} {}: gradients {:.1e} off the reference's, loss {:.1e}\n", work.name,
+    fmt::print("{} {}: gradients {:.1e} from the reference's, loss {:.1e}\n", work.name,
                precision == Precision::kF32 ? "f32" : "bf16", share, off);
     if (!(share < most) || !(off < most)) wrong(work.name + " trains wrongly");
   }
 }
 
-// At its own size, where other kernels are at work than in a small one: bf16 against f32.
+// Compares bf16 with f32 at full size, where other kernels run than in a small model.
 void check_large(const Work& work) {
-  Work uneven = work;
-  uneven.uneven = true;
-  uneven.model.dropout = uneven.model.attention.dropout = uneven.model.self_attention.dropout = 0;
-  Training wide(uneven, Precision::kF32, kCard), narrow(uneven, Precision::kBF16, kCard);
-  const double off = std::abs(wide.gradients() - narrow.gradients());
-  const double share = distance(to_host<float>(narrow.parameters().grads()), to_host<float>(wide.parameters().grads()));
-  fmt::print("{}: in bf16 gradients {:.1e} off those in f32, loss {:.1e}\n", work.name, share, off);
+  Work varying = work;
+  varying.varying_lengths = true;
+  varying.model.dropout = varying.model.attention.dropout = varying.model.self_attention.dropout = 0;
+  Training f32(varying, Precision::kF32, kCard), bf16(varying, Precision::kBF16, kCard);
+  const double off = std::abs(f32.gradients() - bf16.gradients());
+  const double share = distance(to_host<float>(bf16.parameters().grads()), to_host<float>(f32.parameters().grads()));
+  fmt::print("{}: gradients in bf16 {:.1e} from those in f32, loss {:.1e}\n", work.name, share, off);
   if (!(share < 0.2) || !(off < 0.02)) wrong(work.name + " trains wrongly in bf16");
 }
 
+// Two runs of six steps, most of them replayed, have the same loss to the bit.
 void check_repeats(const Work& work) {
   double losses[2];
   for (double& loss : losses) {
@@ -219,10 +219,10 @@ void check_repeats(const Work& work) {
 void profile(const Work& work, Table& table) {
   Training training(work, Precision::kBF16, kCard);
   for (int i = 0; i < 3; ++i) training.step();
-  training.forget_graphs();
+  training.discard_graphs();
   training.step();
   const KernelProfile counted(kCard);
-  for (int i = 0; i < 2; ++i) training.step();  // recorded, and repeated
+  for (int i = 0; i < 2; ++i) training.step();  // captured, and replayed
   add_shares(work.name, counted, table);
 }
 

@@ -1,5 +1,5 @@
-// Our int8 and bf16 products (rounding of the left factor included) against oneDNN's f32 one, all with
-// packed weights: y [m,n] = x [m,k] weight^T. Answers are checked against sums in double before they are timed.
+// Fovea's int8 and bf16 products (the rounding of the left factor included) against oneDNN's f32 product, all with
+// packed weights: y [m,n] = x [m,k] weight^T. Results are compared with sums in double before they are timed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,8 +38,8 @@ struct Problem {
                                         .precision = precision});
   }
 
-  // The largest error of sampled elements as a share of the largest of them. `rounded`: against the sums
-  // of rounded factors, which leaves what the kernel itself adds.
+  // The largest error of sampled elements as a share of the largest element. With `rounded` the factors of the expected
+  // sums are rounded to bf16, so that only the kernel's own error remains.
   double error(bool rounded) const {
     const auto factor = [&](float value) { return rounded ? static_cast<float>(bf16(value)) : value; };
     Random random(5);
@@ -61,10 +61,10 @@ struct Problem {
 double checked(const Problem& problem, Precision precision, bool rounds) {
   problem.multiply(precision);
   const double own = problem.error(rounds);
-  // 8 bits: values are off by up to 1/254 of the largest, and errors of a long sum cancel.
+  // In int8 a value is rounded by up to 1/254 of the largest one; the errors of a long sum cancel.
   if (!(own < (precision == Precision::kInt8 ? 1e-2 : 1e-5))) {
     constexpr const char* kNames[] = {"f32", "bf16", "int8"};
-    bench::wrong(fmt::format("m {} n {} k {}: {} is off by {}", problem.m, problem.n, problem.k,
+    bench::wrong(fmt::format("m {} n {} k {}: {} has an error of {}", problem.m, problem.n, problem.k,
                              kNames[static_cast<size_t>(precision)], own));
   }
   return problem.error(false);

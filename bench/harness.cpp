@@ -35,11 +35,11 @@ Options parse(int argc, char** argv, const std::string& description) {
   Options options;
   CLI::App app(description);
   app.add_flag("--quick", options.quick, "A short run: fewer cases, fewer repeats");
-  app.add_option("--threads", options.threads, "Threads to use (0: what the program measures by itself)");
+  app.add_option("--threads", options.threads, "Threads to use (0: the benchmark's own choice)");
   app.add_option("--json", options.json, "Also write the results to this file");
   app.add_option("--filter", options.filter, "Only cases whose name contains this");
-  app.add_option("--peers", options.peers, "A file with what peers measured in the same run");
-  app.add_option("--python", options.python, "The Python that runs the peer (Debian's)");
+  app.add_option("--peers", options.peers, "The figures that peers measured in the same run");
+  app.add_option("--python", options.python, "The Python interpreter that runs the peer (default: Debian's)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,7 +1,7 @@
-// What every benchmark here shares: flags, interleaved timing, a table for people and JSON for machines.
+// Shared by all benchmarks: command-line options, interleaved timing, tables for people and JSON for machines.
 //
-// A benchmark checks its answers first, then hands all contenders of one row to `measure`, which runs
-// them in turns (A, B, A, B, ...), so that a slow moment of the machine falls on all of them alike.
+// A benchmark checks its answers first. Then `measure` times all contenders of one row in turns (A, B, A, B, ...), so
+// that a slow moment of the machine affects all of them alike.
 //
 //   const bench::Options options = bench::parse(argc, argv, "what this program measures");
 //   bench::Table table("product", {"m", "ours ms", "peer ms", "speed-up"});
@@ -20,24 +20,23 @@ namespace bench {
 
 struct Options {
   bool quick = false;  // a short run: fewer cases, fewer repeats
-  int threads = 0;     // 0: whatever the program measures by itself
-  std::string json;    // file the tables are written to, if any
+  int threads = 0;     // 0: the benchmark's own choice
+  std::string json;    // the tables are also written to this file
   std::string filter;  // only cases whose name contains it, where a program has named cases
-  std::string python;  // what runs a peer written in Python, where a program has one
-  std::string peers;   // a file with what peers measured in the same run, where a program takes one
+  std::string python;  // the interpreter of a peer that is written in Python
+  std::string peers;   // the figures that peers measured in the same run (bench/cuda)
 };
 
 // Reads --quick, --threads N, --json FILE, --filter TEXT, --python PATH, --peers FILE. Prints help or an error and
 // exits by itself.
 Options parse(int argc, char** argv, const std::string& description);
 
-// Seconds a call: the median of the repeats and their quartiles.
+// Seconds per call: the median of the repeats and their quartiles.
 struct Timing {
   double median = 0, low = 0, high = 0;
 };
 
-// One Timing for each contender. Short ones are called several times within a repeat, so that every
-// repeat is long enough for the clock.
+// Returns one Timing per contender. A repeat has as many calls of a contender as the clock's resolution needs.
 std::vector<Timing> measure(const Options& options, const std::vector<std::function<void()>>& contenders);
 
 inline double ratio(const Timing& above, const Timing& below) { return above.median / below.median; }
@@ -72,14 +71,13 @@ class Table {
   std::vector<std::vector<Cell>> rows_;
 };
 
-// Writes the tables to options.json, if it was asked for, with the processor's name and what else a
-// reader needs to judge the numbers.
+// Writes the tables to options.json, if that is set, with the name of the processor.
 void report(const Options& options, const std::vector<const Table*>& tables);
 
-// Says what failed and ends the program with an error: a wrong answer is not timed.
+// Prints an error and ends the program with status 1. Wrong answers are not timed.
 [[noreturn]] void wrong(const std::string& what);
 
-double peak_rss_mb();  // the largest resident size of the process so far
+double peak_rss_mb();  // the peak resident size of this process
 std::string processor_name();
 
 }  // namespace bench

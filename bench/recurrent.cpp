@@ -1,9 +1,9 @@
-// Recurrent layers as a share of the matrix-product rate. A layer's forward pass is the input's product
-// for the whole sequence, then the recurrent kernel; its backward pass the recurrent kernel's, then one
-// product for each of dW_x, dW_h and dx, and the sums for the two biases. It is compared with the products
-// alone, of the same FLOPs and in the same run:
-//   of the rate:   every product once, over all T*B rows at its natural large shape, weights packed
-//   of the steps:  the same, but the state's products at the shape the recurrence allows, B rows T times
+// Recurrent layers as a share of the rate of matrix products. The forward pass of a layer is the product of the input
+// for the whole sequence and the recurrent kernel. Its backward pass is the backward kernel, one product for each of
+// dW_x, dW_h and dx, and the sums for both biases. Layers are compared with their products alone, timed in the same
+// run:
+//   of the rate:   every product is computed once, over all T*B rows, with packed weights
+//   of the steps:  the same, but the products with the state are computed T times over B rows, as the recurrence needs
 #include <fmt/format.h>
 
 #include <cmath>
@@ -42,7 +42,7 @@ Tensor random_tensor(Random& random, const Shape& shape, DType dtype, double sca
   return cast(from_host(values, shape, kCpu), dtype, kCpu);
 }
 
-// A layer with E = H, and everything its passes read and write.
+// A layer whose input is as wide as its state, with all tensors of both passes.
 class Layer {
  public:
   explicit Layer(const Case& c)
@@ -74,7 +74,7 @@ class Layer {
   void recurrent() { kernels(kCpu).recurrent(stream(kCpu), forward_args()); }
 
   void backward() {
-    zero_memory(kCpu, dx_gates_.raw(), dx_gates_.bytes());  // as the tape does for what is added to
+    zero_memory(kCpu, dx_gates_.raw(), dx_gates_.bytes());  // the kernel accumulates into it
     recurrent_backward();
     weight_products();
     for (const auto& [gates, bias] : {std::pair{dx_gates_, db_x_}, {dh_gates_, db_h_}}) {
@@ -85,7 +85,7 @@ class Layer {
   }
   void recurrent_backward() { kernels(kCpu).recurrent_grad(stream(kCpu), backward_args()); }
 
-  // The products alone, at large shapes and (for the state's) at the shape of a step.
+  // The products alone; with `in_steps` those with the state are computed step by step.
   void forward_products(bool in_steps) {
     times_weight(x_, w_x_, b_x_, x_gates_);
     if (in_steps) return step_products();
@@ -108,7 +108,7 @@ class Layer {
 
   double forward_flops() const { return 2.0 * 2 * static_cast<double>(rows_ * gates_ * hidden_); }
 
-  // The recurrence against the reference, on the first steps.
+  // Compares the first steps with the reference.
   void check() {
     constexpr int64_t kSteps = 2;
     Case shorter = c_;
@@ -218,7 +218,7 @@ class Layer {
   int64_t rows_, hidden_, gates_;
   Tensor x_, w_x_, b_x_, w_h_, b_h_, x_gates_, states_, cell_states_, saved_;
   Tensor dy_, dx_, dw_x_, db_x_, dw_h_, db_h_, dx_gates_, dh_gates_;
-  Tensor initial_, dinitial_;  // given, for without them a layer leaves out a product of each pass
+  Tensor initial_, dinitial_;  // without an initial state each pass would save a product
   Tensor step_gates_, step_state_;
 };
 

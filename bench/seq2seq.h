@@ -1,5 +1,5 @@
-// The three encoder-decoders that bench/train and bench/decode measure, at the sizes PyTorch's side
-// (peers/seq2seq.py) has: 10,000 words a side, 25 words a sentence.
+// The three encoder-decoders that bench/train and bench/decode measure, with the sizes of peers/seq2seq.py:
+// vocabularies of 10,000 tokens and sentences of 25.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace bench {
 
-inline constexpr int64_t kWords = 10'000, kLength = 25;
+inline constexpr int64_t kVocabulary = 10'000, kLength = 25;
 inline constexpr const char* kModels[] = {"bahdanau", "luong", "transformer"};
 
 fovea::ModelConfig model_config(const std::string& name);
@@ -23,12 +23,12 @@ struct Seq2Seq {
   std::unique_ptr<fovea::EncoderDecoder> model;
 };
 
-// Words by lot, [time,batch]; none of the special ones.
-fovea::Tensor random_words(int64_t time, int64_t batch, uint64_t seed, fovea::Device device);
+// Random token ids, [time,batch], without special tokens.
+fovea::Tensor random_tokens(int64_t time, int64_t batch, uint64_t seed, fovea::Device device);
 fovea::Source random_source(int64_t batch, fovea::Device device = fovea::Device::cpu());
 
-// Ours in every precision (int8 for decoding only) and PyTorch's in every way it has, each in a process of its
-// own. `purpose` is what the processes are told to do: train or decode.
+// Starts Fovea in every precision (int8 for decoding only) and PyTorch in all of its modes, each in a process of its
+// own. `purpose` is "train" or "decode".
 std::vector<std::unique_ptr<Worker>> start_contenders(const Options& options, const std::string& model,
                                                       const std::string& purpose, int threads);
 

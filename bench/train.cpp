@@ -1,5 +1,5 @@
-// A whole training step (forward, backward, Adam) of three encoder-decoders against PyTorch, batch 64, 25
-// words a side, each contender in a process of its own, timed in turns.
+// A whole training step (forward, backward, Adam) of three encoder-decoders against PyTorch: batch 64, sentences of 25
+// tokens. Each contender runs in a process of its own; they are timed in turns.
 //   bench/train [--python PATH] [--threads N] [--quick] [--json FILE] [--filter luong]
 // First the gradients of the model are checked against the reference backend's.
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 namespace {
 
-using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark is written in its words
+using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark uses most of the library's names
 
 constexpr int64_t kBatch = 64;
 
@@ -30,8 +30,8 @@ class Training {
       : seq2seq(name, device),
         precision_(precision),
         source_(bench::random_source(batch, device)),
-        before_(bench::random_words(bench::kLength, batch, 2, device)),
-        after_(bench::random_words(bench::kLength, batch, 3, device)),
+        before_(bench::random_tokens(bench::kLength, batch, 2, device)),
+        after_(bench::random_tokens(bench::kLength, batch, 3, device)),
         optimiser_(seq2seq.parameters, {}),
         tape_(device) {}
 
@@ -58,7 +58,7 @@ class Training {
   Tape tape_;
 };
 
-// Distance of all gradients from the reference's, as a share of their length, on a batch of two.
+// Compares all gradients with the reference's, on a batch of two sentences.
 void check(const std::string& name) {
   Training exact(name, Precision::kF32, 2, Device::reference());
   const double loss = exact.gradients();
@@ -73,27 +73,27 @@ void check(const std::string& name) {
       length += std::pow(static_cast<double>(expected[i]), 2);
     }
     const double share = std::sqrt(apart / length);
-    fmt::print("{} {}: gradients {:.1e} off the reference's, loss {:.1e}\n", name,
+    fmt::print("{} {}: gradients {:.1e} from the reference's, loss {:.1e}\n", name,
                precision == Precision::kF32 ? "f32" : "bf16", share, off);
     if (!(share < most) || !(off < most)) bench::wrong(name + " trains wrongly");
   }
 }
 
 // train --worker train MODEL PRECISION THREADS
-int run_worker(char** words) {
-  set_thread_count(std::stoi(words[3]));
-  const std::string way = words[2];
+int run_worker(char** arguments) {
+  set_thread_count(std::stoi(arguments[3]));
+  const std::string precision = arguments[2];
   const double before = bench::peak_memory_mb();
-  Training training(words[1], way == "bf16" ? Precision::kBF16 : Precision::kF32, kBatch);
+  Training training(arguments[1], precision == "bf16" ? Precision::kBF16 : Precision::kF32, kBatch);
   for (int i = 0; i < 3; ++i) training.step();
-  bench::serve(
-      {.name = fmt::format("fovea {} ({:.1f}M)", way, static_cast<double>(training.seq2seq.parameters.count()) / 1e6),
-       .calls = {{"step", [&] { training.step(); }}},
-       .memory_before = before});
+  bench::serve({.name = fmt::format("fovea {} ({:.1f}M)", precision,
+                                    static_cast<double>(training.seq2seq.parameters.count()) / 1e6),
+                .calls = {{"step", [&] { training.step(); }}},
+                .memory_before = before});
   return 0;
 }
 
-// Where a step's time goes, kernel by kernel.
+// The time of a step by kernel.
 void profile(const std::string& name, int threads, bench::Table& table) {
   set_thread_count(threads);
   Training training(name, Precision::kBF16, kBatch);
@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
   if (argc == 6 && std::string(argv[1]) == "--worker") return run_worker(argv + 2);
   const bench::Options options = bench::parse(argc, argv, "Training steps of encoder-decoders: ours and PyTorch's");
   const int threads = options.threads > 0 ? options.threads : thread_count();
-  bench::Table table(fmt::format("training, batch {}, {} words, {} threads", kBatch, bench::kLength, threads),
+  bench::Table table(fmt::format("training, batch {}, {} tokens, {} threads", kBatch, bench::kLength, threads),
                      {"model", "contender", "step ms", "target tok/s", "ours / it", "peak MB"});
   for (const std::string name : bench::kModels) {
     if (name.find(options.filter) == std::string::npos) continue;

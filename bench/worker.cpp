@@ -21,9 +21,9 @@ namespace bench {
 
 Worker::Worker(std::vector<std::string> command, const std::vector<std::string>& environment) {
   int to[2], from[2];
-  // Not inherited: another worker that held this one's input open would keep it from ending.
+  // The pipes are not inherited: a worker does not end while another one holds its input open.
   if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) wrong("cannot make a pipe");
-  std::signal(SIGPIPE, SIG_IGN);  // a worker that died is heard of when it does not answer
+  std::signal(SIGPIPE, SIG_IGN);  // a dead worker is noticed when its answer is missing
   process_ = fork();
   if (process_ < 0) wrong("cannot start a process");
   if (process_ == 0) {
@@ -42,7 +42,7 @@ Worker::Worker(std::vector<std::string> command, const std::vector<std::string>&
   close(from[1]);
   input_ = to[1];
   output_ = from[0];
-  name_ = hear();
+  name_ = receive();
 }
 
 Worker::~Worker() {
@@ -51,43 +51,43 @@ Worker::~Worker() {
   waitpid(process_, nullptr, 0);
 }
 
-void Worker::tell(const std::string& line) {
+void Worker::send(const std::string& line) {
   const std::string text = line + '\n';
   if (write(input_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) wrong(name_ + " has ended");
 }
 
-std::string Worker::hear() {
+std::string Worker::receive() {
   for (;;) {
-    const size_t end = heard_.find('\n');
+    const size_t end = received_.find('\n');
     if (end != std::string::npos) {
-      const std::string line = heard_.substr(0, end);
-      heard_.erase(0, end + 1);
+      const std::string line = received_.substr(0, end);
+      received_.erase(0, end + 1);
       return line;
     }
     char buffer[256];
     const ssize_t count = read(output_, buffer, sizeof(buffer));
     if (count <= 0) return {};
-    heard_.append(buffer, static_cast<size_t>(count));
+    received_.append(buffer, static_cast<size_t>(count));
   }
 }
 
 double Worker::seconds(const std::string& what, int calls) {
-  tell(fmt::format("{} {}", what, calls));
-  const std::string answer = hear();
+  send(fmt::format("{} {}", what, calls));
+  const std::string answer = receive();
   if (answer.empty()) wrong(name_ + " has ended");
   return std::strtod(answer.c_str(), nullptr);
 }
 
 Worker::Memory Worker::memory() {
-  tell("memory");
-  std::istringstream answer(hear());
+  send("memory");
+  std::istringstream answer(receive());
   Memory memory;
   answer >> memory.peak >> memory.before;
   return memory;
 }
 
 Peer peer(const Options& options, const std::string& script) {
-  // Where it was when this was built, or in the repository one stands in.
+  // The folder of the build, or the repository that is the working directory.
   const std::string built = FOVEA_PEERS "/" + script;
   const std::string path = std::filesystem::exists(built) ? built : "bench/peers/" + script;
   if (!options.python.empty()) return {{options.python, path}, {}};
@@ -106,7 +106,7 @@ void serve(const Work& work) {
     std::cin >> calls;
     const auto found =
         std::find_if(work.calls.begin(), work.calls.end(), [&](const auto& c) { return c.first == what; });
-    if (found == work.calls.end()) wrong(work.name + " was asked for " + what);
+    if (found == work.calls.end()) wrong(work.name + " has no call named " + what);
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < calls; ++i) found->second();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -131,7 +131,7 @@ std::vector<double> time_in_turns(const std::vector<Worker*>& workers, const Rou
   }
   for (int round = 0; round < rounds.count; ++round) {
     for (size_t i = 0; i < workers.size(); ++i) {
-      // Threads of the one before keep a core busy for a while in case there is more to do.
+      // Idle threads of the previous worker still spin for a while.
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
       workers[i]->seconds(rounds.what, 1);
       times[i].push_back(workers[i]->seconds(rounds.what, calls[i]));

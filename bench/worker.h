@@ -1,8 +1,8 @@
-// A contender in a process of its own, so that its peak memory is its own and its threads sleep while the
-// others are timed. It reads commands line by line and answers each with a line:
-//   WHAT N      does one of the things it can do N times: seconds a call
-//   memory      the largest resident size so far and that before the first call, in MB
-// Its first line says what it is once it is ready. It ends when its input does.
+// A contender in a process of its own, so that its peak memory can be measured and its threads sleep while the others
+// are timed. It reads commands from standard input and answers each with one line:
+//   NAME N      makes N calls of that name; answers with the seconds per call
+//   memory      answers with the peak resident size and the resident size before the first call, in MB
+// Its first line is its own name, written when it is ready. It ends at the end of its input.
 #pragma once
 
 #include <sys/types.h>
@@ -18,13 +18,13 @@ namespace bench {
 
 class Worker {
  public:
-  // `environment` holds NAME=value entries that are added to ours.
+  // `environment` holds NAME=value entries that are added to the environment of this process.
   Worker(std::vector<std::string> command, const std::vector<std::string>& environment);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  const std::string& name() const { return name_; }  // its first line; empty if it ended without one
+  const std::string& name() const { return name_; }  // its first line; empty if it ended before it was ready
   double seconds(const std::string& what, int calls);
   struct Memory {
     double peak = 0, before = 0;
@@ -32,36 +32,36 @@ class Worker {
   Memory memory();
 
  private:
-  void tell(const std::string& line);
-  std::string hear();
+  void send(const std::string& line);
+  std::string receive();
 
   pid_t process_ = 0;
   int input_ = -1, output_ = -1;
-  std::string heard_, name_;
+  std::string received_, name_;
 };
 
-// A script of bench/peers and what runs it: Debian's PyTorch by default (/usr/bin/python3 with python3-torch),
-// told to use the BLAS and the kernels that are fastest there.
+// The command that runs a script of bench/peers. The default is Debian's PyTorch (/usr/bin/python3 with python3-torch)
+// with the BLAS and the kernels that are fastest there.
 struct Peer {
   std::vector<std::string> command, environment;
 };
 Peer peer(const Options& options, const std::string& script);
 
-// The other side: answers commands until there are no more.
+// The worker's side: answers commands until the end of the input.
 struct Work {
   std::string name;
-  std::vector<std::pair<std::string, std::function<void()>>> calls;  // by what they are asked for
+  std::vector<std::pair<std::string, std::function<void()>>> calls;  // by name
   double memory_before = 0;
 };
 void serve(const Work& work);
 
-double peak_memory_mb();  // of this program since it was started, without what started it
+double peak_memory_mb();  // of this process, in MB
 
-// Times all workers in turns: of each the median of several rounds, in seconds a call.
+// Times all workers in turns. Returns for each the median over the rounds, in seconds per call.
 struct Rounds {
   std::string what;
   int count;
-  double least;  // seconds of calls in a round
+  double least;  // shortest duration of a round, in seconds
 };
 std::vector<double> time_in_turns(const std::vector<Worker*>& workers, const Rounds& rounds);
 
