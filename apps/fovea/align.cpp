@@ -1,5 +1,5 @@
-// fovea align: which words of two texts belong together, read from what the model attends to when it is made to write
-// the target; and the join of two directions.
+// fovea align: word alignments, read from the attention weights of a model that is teacher-forced with the target; and
+// the symmetrisation of two directions.
 #include <fmt/format.h>
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace fovea::app {
 
 namespace {
 
-constexpr size_t kPairsAtOnce = 1024;  // whose weights are in memory
+constexpr size_t kPairsAtOnce = 1024;  // pairs whose weights are in memory
 
 struct AlignFlags : ModelFlags {
   std::string reverse_model, source, target, forward, backward, output, join = "grow-diag-final";
@@ -28,7 +28,7 @@ struct AlignFlags : ModelFlags {
   AlignOptions align;
 };
 
-// One direction, pair by pair. `swapped`: the model writes what we call the source.
+// Aligns pairs in one direction. `swapped`: the model translates from the target to the source.
 class Aligner {
  public:
   Aligner(Translator translator, const AlignFlags& flags, bool swapped)

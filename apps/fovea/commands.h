@@ -1,8 +1,8 @@
-// The commands, one file each. Each adds itself to the command line and leaves behind what to run when
-// it is chosen; what that returns is the exit status.
+// The commands, one file each. A command adds itself to the command line and, when it is chosen, sets the function to
+// run, whose result is the exit status.
 //
-// They see CLI11 without its help and configuration files, which main.cpp has: those take longer to compile than a
-// command.
+// They include CLI11 without its help and configuration files, which take longer to compile than a command; main.cpp
+// includes those.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -10,7 +10,7 @@
 
 namespace fovea::app {
 
-// What main returns.
+// Exit statuses.
 constexpr int kDone = 0, kFailed = 1, kMisused = 2, kInterrupted = 130;
 
 using Run = std::function<int()>;

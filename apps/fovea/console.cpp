@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kBetween = std::chrono::milliseconds(150);
 
-// As much of UTF-8 text as fits, a character a column.
+// The beginning of a UTF-8 text that fits, counting one column for each character.
 std::string fitted(const std::string& text, size_t columns) {
   size_t used = 0, at = 0;
   while (at < text.size() && used < columns) {

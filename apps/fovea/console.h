@@ -1,4 +1,4 @@
-// What people read: lines, and on a terminal one line that is rewritten in place.
+// Messages to the user: lines and, on a terminal, one progress line that is rewritten in place.
 #pragma once
 
 #include <chrono>
@@ -16,9 +16,9 @@ class Console {
 
   bool is_terminal() const { return terminal_; }
   void line(const std::string& text);
-  // Rewritten by the next; several a second at most are shown, and none where there is no terminal.
+  // Shows a progress line, which the next one replaces: a few times a second at most, and only on a terminal.
   void live(const std::string& text);
-  void finish();  // removes the live line
+  void finish();  // removes the progress line
 
  private:
   std::FILE* stream_;

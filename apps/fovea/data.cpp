@@ -1,4 +1,4 @@
-// fovea data: text pairs made on the spot, for trying things without a download.
+// fovea data: generated text pairs, for experiments without a download.
 #include <fmt/format.h>
 
 #include <memory>

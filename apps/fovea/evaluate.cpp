@@ -1,4 +1,4 @@
-// fovea evaluate: how good translations are, by themselves or with the model that makes them.
+// fovea evaluate: the quality of given translations, or of a model that translates a test set.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,13 +35,13 @@ struct EvaluateFlags : ModelFlags {
   AlignmentTest alignment;
 };
 
-// A test set: what was said, and what should have been.
+// A test set: hypotheses and references.
 struct TestSet {
   std::vector<std::string> sources;  // empty when not given
   std::vector<Segment> segments;
 };
 
-// Lines without the check that some text is there: a hypothesis may well be empty.
+// Reads lines without the check that there is some text: hypotheses may be empty.
 std::vector<std::string> all_lines(const std::string& path) {
   LineReader reader(path);
   std::vector<std::string> lines;
@@ -69,7 +69,8 @@ std::string signature(const std::string& name, std::span<const Segment> segments
   return "";
 }
 
-// Lines with the same source become one, with all their references: a word with several pronunciations.
+// Joins lines with the same source into one segment with all their references, as for a word with several
+// pronunciations.
 void join_same_sources(TestSet& set) {
   TestSet joined;
   std::map<std::string, size_t> places;
@@ -137,7 +138,7 @@ double run_models(const EvaluateFlags& flags, TestSet& set) {
   return std::exp(-total / static_cast<double>(tokens));
 }
 
-// Most lines have Chinese characters.
+// Whether most lines have Chinese characters.
 template <class Lines> bool is_chinese(const Lines& lines, const auto& text_of) {
   size_t chinese = 0;
   for (const auto& line : lines) chinese += has_han(text_of(line)) ? 1 : 0;
@@ -152,7 +153,7 @@ bool scores_bleu(const EvaluateFlags& flags) {
   return std::find(flags.names.begin(), flags.names.end(), "bleu") != flags.names.end();
 }
 
-// The tokenizer that was asked for, or the one that suits the references; says so where that is not the usual one.
+// The tokenizer of the flags, or the one that suits the references; prints a message where that is not the default.
 std::string choose_tokenizer(const EvaluateFlags& flags, const TestSet& set) {
   const bool chinese = references_are_chinese(set);
   if (flags.tokenizer.empty()) {
@@ -179,7 +180,7 @@ void print_by_length(const EvaluateFlags& flags, const TestSet& set, std::span<c
   fmt::print("\n{}", by_length(set.segments, lengths, metrics).text());
 }
 
-// The alignment's own flags, and those it has in common with text.
+// The flags of --alignment, and those that it shares with the evaluation of text.
 int evaluate_links(const EvaluateFlags& flags) {
   AlignmentTest test = flags.alignment;
   check(

@@ -19,9 +19,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kPairsAtOnce = 1024;  // whose weights are in memory
+constexpr size_t kPairsAtOnce = 1024;  // pairs whose weights are in memory
 
-// A way to read an alignment off the model, and what came of it.
+// A way to read alignments from the attention heads, and its score.
 struct Row {
   std::string name;
   ReduceOptions heads;
@@ -36,7 +36,7 @@ std::vector<GoldAlignment> read_gold(const std::string& path, int64_t first) {
   return gold;
 }
 
-// Every head, then the ways to combine them.
+// Every head by itself, then combinations of heads.
 std::vector<Row> rows_for(const RecordedAttention& cross, bool rolls_out) {
   std::vector<Row> rows;
   for (int64_t layer = 1; layer <= cross.layers; ++layer) {
@@ -78,7 +78,7 @@ std::vector<Row> measure_heads(const AlignmentTest& test, const Translator& tran
       const auto cross = find("cross");
       check(cross != record.attentions.end(), "evaluate: --alignment needs a model with attention");
       if (rows.empty()) rows = rows_for(*cross, find("encoder-self") != record.attentions.end());
-      // People number the words of a text that they see split by spaces.
+      // Gold alignments number the words of a text that is split at spaces.
       for (Row& row : rows) row.score.add(align(record, row.heads, {}), gold[at + i]);
     }
     console.live(fmt::format("aligned {} of {} pairs", thousands(static_cast<int64_t>(at + count)),

@@ -1,4 +1,4 @@
-// fovea evaluate --alignment: how well alignments, or the heads of a model, agree with what people drew.
+// fovea evaluate --alignment: how well alignments, or the attention heads of a model, agree with gold alignments.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct AlignmentTest {
   std::string gold;            // Pharaoh
   int64_t first = 0;           // the number of the first word
   std::string hypotheses;      // alignments to measure; or
-  std::string source, target;  // what the model of the flags is made to read and write
+  std::string source, target;  // text whose targets are teacher-forced with the model of the flags
   bool store_best = false, json = false;
 };
 

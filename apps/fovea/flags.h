@@ -1,5 +1,5 @@
-// Settings (base/fields.h) as flags: the setting max_length is --max-length. And the flags that all
-// commands have that run models.
+// Settings (base/fields.h) as flags: the setting max_length is --max-length. Also the flags that all commands that run
+// models have.
 #pragma once
 
 #include <fmt/core.h>
@@ -19,7 +19,7 @@ namespace detail {
 void add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const std::string& group);
 }
 
-// The settings must live as long as the command.
+// The settings must outlive the command.
 template <class Settings> void add_flags(CLI::App& command, Settings& settings, const std::string& group) {
   detail::add_flags(command, std::make_shared<Fields>(fields_of(settings)), group);
 }
@@ -29,7 +29,7 @@ template <class Settings> void warn_of_unused(const Settings& settings) {
   for (const UnusedSetting& unused : unused_settings(settings)) fmt::print(stderr, "warning: {}\n", unused.message);
 }
 
-// A check that says what was expected.
+// A check whose message says what was expected.
 CLI::Validator at_least(double low);
 
 struct ModelFlags {
@@ -37,7 +37,7 @@ struct ModelFlags {
   int threads = 0;
   TranslatorOptions translator;
 
-  Translator load() const;  // and sets the number of threads
+  Translator load() const;  // also sets the number of threads
 };
 // Returns the option that names the models.
 CLI::Option* add_model_flags(CLI::App& command, ModelFlags& flags);

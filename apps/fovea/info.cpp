@@ -1,4 +1,4 @@
-// fovea info: what is in a model folder.
+// fovea info: the description of a model folder.
 #include <fmt/format.h>
 
 #include <filesystem>

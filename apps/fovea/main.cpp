@@ -1,4 +1,4 @@
-// fovea: train, translate, evaluate and look, from the command line.
+// fovea: the command-line program.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// What to say to a word that is no command; nothing where there is none.
+// The message about an argument that is not a command; empty if there is none.
 std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   const std::string word = argc > 1 ? argv[1] : "";
   if (word.empty() || word[0] == '-') return "";
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
                          add_mechanisms, add_info, add_pack}) {
     add(app, run);
   }
-  // Last, for commands take over what is there when they are added.
+  // After all other settings, because commands copy the settings when they are added.
   app.footer(
       "Translate, view attention and serve with the models that come with the program:\n"
       "  fovea translate 'I love you.'\n"

@@ -1,4 +1,4 @@
-// fovea mechanisms: every attention there is, as the registry has it.
+// fovea mechanisms: all attention mechanisms of the registries.
 #include <fmt/format.h>
 
 #include <memory>

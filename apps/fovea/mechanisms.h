@@ -1,4 +1,4 @@
-// Every mechanism there is, as data.
+// All attention mechanisms of the registries, as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// What to say when the command line is not as a command expects it.
+// Messages about mistakes on the command line.
 #pragma once
 
 #include <CLI/App.hpp>

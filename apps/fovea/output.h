@@ -1,4 +1,4 @@
-// Where a command's result goes: standard output, or a file that is there whole or not at all.
+// The output of a command: standard output, or a file that is written completely or not at all.
 #pragma once
 
 #include <cstdio>

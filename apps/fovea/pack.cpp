@@ -1,4 +1,4 @@
-// fovea pack: a model in a quarter of its space.
+// fovea pack: stores a model with 8-bit matrices, in a quarter of its size.
 #include <fmt/format.h>
 
 #include <filesystem>

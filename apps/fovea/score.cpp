@@ -1,4 +1,4 @@
-// fovea score: how likely given translations are (forced decoding).
+// fovea score: log-probabilities of given translations (teacher forcing).
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// fovea train: a recipe becomes a model.
+// fovea train: trains a model by a recipe.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -62,7 +62,7 @@ class Narrator final : public TrainingListener {
 
  private:
   std::string metric_;
-  bool busy_ = false;  // the CPU, and it has been said
+  bool busy_ = false;  // whether the user was told that the CPU is busy
   Console console_{stdout};
 };
 

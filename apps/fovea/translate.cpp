@@ -1,4 +1,4 @@
-// fovea translate: lines in, translations out, one for each, in order.
+// fovea translate: translates text line by line.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kLinesAtOnce = 4096;  // enough to sort by length
+constexpr size_t kLinesAtOnce = 4096;  // lines that are sorted by length and batched together
 
 struct TranslateFlags : ModelFlags {
   std::vector<std::string> texts;
@@ -62,7 +62,7 @@ std::string text_lines(int64_t number, const Translation& translation, bool seve
   return out;
 }
 
-// Translates lines as they come. Warns of each truncated source, and once for all unknown words and for all
+// Translates lines as they are read. Warns of each truncated source, once of all unknown words and once of all
 // translations that reached the maximum length.
 class LineTranslator {
  public:
@@ -89,8 +89,8 @@ class LineTranslator {
           first_unknown_ += fmt::format("; it reads single characters, separated by spaces: \"{}\"", spaced);
         }
       }
-      if (!translations[i].candidates.front().hypothesis.finished && cut_short_++ == 0)
-        first_cut_short_ = place(number);
+      if (!translations[i].candidates.front().hypothesis.finished && unfinished_++ == 0)
+        first_unfinished_ = place(number);
       text += flags_.json ? json_line(lines[i], translations[i]) + "\n"
                           : text_lines(number + 1, translations[i], flags_.search.nbest > 1);
     }
@@ -99,16 +99,16 @@ class LineTranslator {
     before_ += static_cast<int64_t>(lines.size());
   }
   void end() {
-    if (!translator_ && !flags_.models.empty()) load("");  // a wrong model is wrong without a line, too
+    if (!translator_ && !flags_.models.empty()) load("");  // a wrong model is an error even without any line
     if (with_unknown_ > 1) {
       first_unknown_ += fmt::format("; {} with unknown words", counted(with_unknown_ - 1, "more line"));
     }
     if (with_unknown_ > 0) console_.line(first_unknown_);
-    if (cut_short_ > 0) {
+    if (unfinished_ > 0) {
       console_.line(fmt::format(
           "{}: warning: the translation reached its maximum length before its end (--max-length, "
           "--max-ratio){}",
-          first_cut_short_, cut_short_ > 1 ? fmt::format("; so did {}", counted(cut_short_ - 1, "more line")) : ""));
+          first_unfinished_, unfinished_ > 1 ? fmt::format("; so did {}", counted(unfinished_ - 1, "more line")) : ""));
     }
     output_.commit();
   }
@@ -128,8 +128,8 @@ class LineTranslator {
   Output output_;
   Console console_{stderr};
   std::optional<Translator> translator_;
-  int64_t before_ = 0, with_unknown_ = 0, cut_short_ = 0;
-  std::string first_unknown_, first_cut_short_;
+  int64_t before_ = 0, with_unknown_ = 0, unfinished_ = 0;
+  std::string first_unknown_, first_unfinished_;
 };
 
 int translate(const TranslateFlags& flags) {

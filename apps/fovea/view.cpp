@@ -1,5 +1,5 @@
-// fovea view: what a model looked at, as pictures in the terminal and in files; records, alignments and diagnostics of
-// whole texts; the curves of training runs.
+// fovea view: attention as pictures in the terminal and in files; records, alignments and diagnostics of whole texts;
+// the curves of training runs.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ bool is_one_of(const std::string& format, const std::vector<std::string>& format
   return std::find(formats.begin(), formats.end(), format) != formats.end();
 }
 
-// --format, or what the output file's name says.
+// The format of --format, or else of the output file's extension.
 std::string format_of(const ViewFlags& flags) {
   if (!flags.format.empty()) return flags.format;
   std::string extension = std::filesystem::path(flags.output).extension().string();
@@ -53,7 +53,7 @@ std::string format_of(const ViewFlags& flags) {
   return extension;
 }
 
-// ---- what is made of a record
+// ---- output of a record
 
 std::string as_text(const AttentionRecord& record, const ViewFlags& flags, const TerminalStyle& terminal) {
   std::string text = fmt::format("source: {}\ntarget: {}\n", harmless(record.source_text, !terminal.unicode),
@@ -93,7 +93,7 @@ std::string as_html(const AttentionRecord& record, const ViewFlags& flags) {
   return heatmap_html(grid, flags.style);
 }
 
-// An SVG in its format. A PNG and a PDF have the glyphs of this machine's fonts, and boxes where it has none.
+// Converts an SVG to the format. PNG and PDF use this machine's fonts and show boxes for missing glyphs.
 std::string rendered(const std::string& svg, const std::string& format) {
   if (format == "svg") return svg;
   Console console(stderr);
@@ -110,7 +110,7 @@ std::string drawn(const AttentionRecord& record, const ViewFlags& flags, const s
 int show_records(const ViewFlags& flags, const std::string& format) {
   const TerminalStyle terminal = terminal_style(flags.output.empty() ? STDOUT_FILENO : -1);
   Output output(flags.output);
-  std::string picture;  // written once it is known to be the only one
+  std::string picture;  // written at the end, when it is known that there is only one
   int64_t count = 0;
   each_record(flags, [&](AttentionRecord& record) {
     ++count;
@@ -146,7 +146,7 @@ int show_runs(const ViewFlags& flags, const std::string& format) {
   return kDone;
 }
 
-// What is no file, and does not look like the name of one.
+// An argument that is neither a file nor looks like the name of one.
 bool is_sentence(const std::string& text) {
   std::error_code too_long;  // for the name of a file
   if (std::filesystem::exists(text, too_long)) return false;

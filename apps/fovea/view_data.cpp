@@ -1,4 +1,4 @@
-// Records as data (JSON, arrays) and as numbers that say where attention went wrong.
+// Attention records as data (JSON, arrays), and diagnostics that show where attention failed.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -58,7 +58,7 @@ std::vector<Diagnosed> diagnose_all(const ViewFlags& flags) {
 int write_data(const ViewFlags& flags, const std::string& format) {
   const bool safetensors = format == "safetensors";
   check(!safetensors || (!flags.output.empty() && flags.output != "-"), "format safetensors: expected --output");
-  // A file of NPY holds one attention.
+  // An NPY file holds one attention.
   const RecordSelection selection{flags.one_attention || format == "npy", flags.combined, flags.heads};
   Output output(safetensors ? "" : flags.output);
   NpzWriter npz([&](const std::string& bytes) { output.write(bytes); });
@@ -72,7 +72,7 @@ int write_data(const ViewFlags& flags, const std::string& format) {
     }
     if (format == "json") return output.write(to_json(record) + "\n");
     check(format != "npy" || !record.source.empty(), "line {}: expected text, got an empty line", record.line);
-    if (record.source.empty()) return;  // nothing was attended to
+    if (record.source.empty()) return;  // an empty line has no attention
     if (format == "npz") return npz.add(record);
     if (safetensors) return tensors.add(record);
     check(count == 1,

@@ -1,4 +1,4 @@
-// Where the records of fovea view come from: a model that decodes or is forced, or files.
+// The attention records of fovea view: from a model that translates or is teacher-forced, or from files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace fovea::app {
 
 namespace {
 
-constexpr size_t kLinesAtOnce = 256;  // whose weights are in memory
+constexpr size_t kLinesAtOnce = 256;  // lines whose weights are in memory
 
 using Take = std::function<void(AttentionRecord&)>;
 

@@ -1,4 +1,4 @@
-// The flags of fovea view, the records they ask for, and these as data and numbers.
+// The flags of fovea view, the attention records that they select, and their output as data and diagnostics.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ struct ViewFlags : ModelFlags {
 // Calls `take` for every record of the model's output or of the record files, line by line.
 void each_record(const ViewFlags& flags, const std::function<void(AttentionRecord&)>& take);
 
-// --format json, npy, npz and safetensors: the records as data, less what was not asked for.
+// --format json, npy, npz and safetensors: the records as data, reduced to the attentions that were selected.
 int write_data(const ViewFlags& flags, const std::string& format);
 // --as diagnostics and --sort-by.
 int show_diagnostics(const ViewFlags& flags, const std::string& format);

@@ -9,8 +9,8 @@
 namespace fovea {
 
 std::string fields_to_json(const Fields& fields);
-// Sets what the text says. Error, beginning with `place`, for text that is no JSON, an unknown key or a
-// value that does not fit; keys that are absent keep their values.
+// Sets the fields from JSON; fields that are absent keep their values. Throws an Error that starts with `place` if the
+// text is not valid JSON, if a key is unknown or if a value is invalid.
 void fields_from_json(Fields& fields, std::string_view json, std::string_view place);
 
 }  // namespace fovea

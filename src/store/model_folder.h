@@ -1,5 +1,5 @@
 // A model as a folder: config.json, model.safetensors, and a vocabulary each for source and target
-// (source.spm or source.vocab, target.spm or target.vocab). Everything a decoder needs, nothing else.
+// (source.spm or source.vocab, target.spm or target.vocab). It has everything that decoding needs and nothing else.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace fovea {
 
-// What config.json says.
+// The contents of config.json.
 struct FolderConfig {
   int64_t format = 1;
   std::string task = "sequence";               // see src/tasks; folders of earlier versions do not name it
-  int64_t source_words = 0, target_words = 0;  // of the vocabularies
+  int64_t source_words = 0, target_words = 0;  // the sizes of the vocabularies
   bool end_source = true, reverse_source = false;
-  // Of the cross attention, what aligned words best: one head, or the mean or largest of several. best_layer and
-  // best_head are from 1, 0 for all; a folder with a best_head and no best_heads means that one.
+  // The heads of cross attention that align words best: "one" head, or the "mean", "max" or "rollout" of several.
+  // best_layer and best_head count from 1, and 0 means all. A folder with best_head but without best_heads means "one".
   std::string best_heads;
   int64_t best_layer = 0, best_head = 0;
   ModelConfig model;
@@ -43,18 +43,18 @@ std::string task_of_model(const std::string& folder);
 LoadedModel load_model(const std::string& folder, Device device);
 
 void save_config(const std::string& folder, const FolderConfig& config);
-// Everything but the weights. The folder is made if it is not there.
+// Saves everything but the weights. Creates the folder if it does not exist.
 void save_model_description(const std::string& folder, const FolderConfig& config, const Vocabulary& source,
                             const Vocabulary& target);
-// folder/model.safetensors. `values` are laid out like parameters.values(): themselves, or an average.
+// Saves folder/model.safetensors. `values` has the layout of parameters.values(), or is an average with that layout.
 void save_weights(const std::string& folder, const Parameters& parameters, const Tensor& values);
 void load_weights(const std::string& folder, const Parameters& parameters);
-// A model in a quarter of its space, as models are shipped: matrices in 8 bits.
+// Saves a model with 8-bit matrices, in a quarter of its size, as models are shipped.
 void save_packed(const std::string& folder, const LoadedModel& model);
 
 std::vector<NamedTensor> named_tensors(const Parameters& parameters, const Tensor& values,
                                        const std::string& prefix = {});
-// The counterpart: Error unless the file has each parameter.
+// Reads all parameters. Throws an Error if the file lacks one.
 void read_tensors(const SafetensorsFile& file, const Parameters& parameters, const Tensor& values,
                   const std::string& prefix = {});
 

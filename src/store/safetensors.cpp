@@ -23,7 +23,7 @@ namespace fovea {
 
 namespace {
 
-constexpr size_t kMostHeader = 100'000'000;  // as the format says
+constexpr size_t kMaxHeader = 100'000'000;  // the limit of the format
 constexpr size_t kLength = 8;
 
 std::string_view name_of_dtype(DType dtype) {
@@ -36,7 +36,7 @@ std::string_view name_of_dtype(DType dtype) {
   fail("safetensors: no name for {}", dtype);
 }
 
-// Bytes of an element; 0 for a dtype that is not known.
+// The bytes of an element; 0 for an unknown dtype.
 size_t bytes_of_dtype(std::string_view name) {
   if (name == "F64" || name == "I64" || name == "U64") return 8;
   if (name == "F32" || name == "I32" || name == "U32") return 4;
@@ -55,7 +55,7 @@ float f16_value(uint16_t half) {
 
 std::string reason() { return std::generic_category().message(errno); }
 
-// A mapping is a file's whole content, whatever becomes of the descriptor.
+// The whole content of a file, mapped into memory; the file descriptor is closed.
 std::pair<std::byte*, size_t> map_file(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   check(descriptor >= 0, "{}: cannot open: {}", path, reason());
@@ -73,9 +73,9 @@ std::pair<std::byte*, size_t> map_file(const std::string& path) {
 }
 
 using Sizes = std::vector<uint64_t>;
-using Place = std::pair<size_t, size_t>;  // of a tensor's bytes: begin, end
+using Place = std::pair<size_t, size_t>;  // the range of a tensor's bytes: begin, end
 
-// What an entry of the header says under a key. `tensor` is the file and the tensor's name, for errors.
+// The value of a key in an entry of the header. `tensor` names the file and the tensor, for errors.
 Sizes sizes_at(const Json& about, const char* key, const std::string& tensor) {
   const auto found = about.is_object() ? about.find(key) : about.end();
   check(found != about.end() && found->is_array(), "{}: expected a list {}", tensor, key);
@@ -96,8 +96,8 @@ std::map<std::string, std::string> texts_in(const Json& metadata, const std::str
   return texts;
 }
 
-// Whether a shape of such elements takes so many bytes. Divided instead of multiplied: no product of hostile sizes
-// can wrap around.
+// Whether a tensor of that shape takes that many bytes. It divides instead of multiplying, so that no product of
+// hostile sizes can overflow.
 bool fits(const Sizes& shape, size_t element_bytes, size_t bytes) {
   if (std::find(shape.begin(), shape.end(), 0u) != shape.end()) return bytes == 0;
   if (bytes % element_bytes != 0) return false;
@@ -119,12 +119,13 @@ void check_side_by_side(std::vector<Place> places, size_t data_bytes, const std:
   check(end == data_bytes, "{}: expected {} bytes of tensors, got {}", path, end, data_bytes);
 }
 
-// A tensor as it goes into a file.
+// A tensor to be written.
 struct Written {
   std::string name;
   std::string_view dtype;
   std::vector<int64_t> shape;
-  std::function<std::string()> bytes;  // made when they are due: a model is never there twice
+  std::function<std::string()>
+      bytes;  // computed when they are written, so that no second copy of the model is in memory
   size_t size;
 };
 
@@ -167,7 +168,7 @@ float scale_of(std::span<const float> row) {
   return most / kMostInt8;
 }
 
-// Rows of f32, each in 8 bits.
+// Quantises rows of f32 to 8 bits.
 std::string packed_rows(const std::vector<float>& values, size_t columns) {
   std::string bytes(values.size(), '\0');
   for (size_t begin = 0; begin < values.size(); begin += columns) {
@@ -225,7 +226,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
   try {
     uint64_t length = 0;
     std::memcpy(&length, map_, kLength);
-    check(length <= kMostHeader, "{}: expected a safetensors header of at most {} bytes, got {}", path, kMostHeader,
+    check(length <= kMaxHeader, "{}: expected a safetensors header of at most {} bytes, got {}", path, kMaxHeader,
           length);
     check(length <= map_bytes_ - kLength,
           "{}: expected a header of {} bytes, got a file of {} bytes (truncated, or not a safetensors file)", path,

@@ -1,6 +1,6 @@
-// safetensors files: a length, a JSON header of names, shapes and places, then the elements
-// (github.com/huggingface/safetensors). Reading maps the file and believes nothing the header says before
-// it was checked; writing leaves the whole new file or the old one.
+// safetensors files: a length, a JSON header of names, shapes and byte ranges, then the elements
+// (github.com/huggingface/safetensors). Reading maps the file and checks everything in the header before it is used;
+// writing replaces the file atomically.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ struct NamedTensor {
 
 void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata);
-// The same in a quarter of the space, for f32 matrices: each row in 8 bits, of which `NAME.scale` (f32, one a row) says
-// what they are to be multiplied by. Everything else stays as it is.
+// The same with f32 matrices in a quarter of their size: each row is stored in 8 bits, and the tensor `NAME.scale` has
+// the f32 factor of each row. All other tensors are stored as they are.
 void write_packed_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                               const std::map<std::string, std::string>& metadata);
 

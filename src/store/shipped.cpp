@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// In the working directory, and with the program.
+// Searched in the working directory, then beside the program.
 std::vector<fs::path> beside(const fs::path& folder) {
   std::vector<fs::path> all{folder};
   std::error_code code;

@@ -1,4 +1,4 @@
-// Models and recipes that come with the program, by name: `en-zh` instead of a path.
+// The models and recipes that are shipped with the program, by name: `en-zh` instead of a path.
 #pragma once
 
 #include <string>
@@ -7,19 +7,21 @@
 
 namespace fovea {
 
-// Folders of models, where they are looked for: those FOVEA_MODELS names (separated by colons), models in the working
-// directory, and what lies with the program, installed or built.
-std::vector<std::string> shipped_models();  // those found, sorted by name; of equal names the first
+// The folders of the shipped models, sorted by name. They are searched for in the folders that FOVEA_MODELS names
+// (separated by colons), in `models` in the working directory, and beside the installed or built program; of models
+// with the same name, the first is used.
+std::vector<std::string> shipped_models();
 bool is_model_folder(const std::string& path);
 bool is_shipped_model(const std::string& name);
-// A folder as it was given, or the shipped model of that name. Error that lists them when there is neither.
-std::string find_model(const std::string& name);
-// A file as it was given, the recipe of the run in a folder, or the shipped recipe of that name: `dates` is
-// recipes/dates.toml, looked for in the working directory and with the program. Error that lists them when there is
+// The given folder, or that of the shipped model of the name. Throws an Error that lists the shipped models if there is
 // neither.
+std::string find_model(const std::string& name);
+// The given file, the recipe of the run in the given folder, or the shipped recipe of the name: `dates` is
+// recipes/dates.toml, in the working directory or beside the program. Throws an Error that lists the shipped recipes if
+// there is none of these.
 std::string find_recipe(const std::string& name);
-// What translates this text when nobody says: by whether there are Chinese characters in it. Error when it is not
-// there.
+// The shipped model for a text without --model, chosen by whether the text has Chinese characters. Throws an Error if
+// that model is not found.
 std::string model_for(std::string_view text);
 
 }  // namespace fovea

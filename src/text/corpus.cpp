@@ -154,16 +154,4 @@ std::vector<std::vector<int32_t>> encode_lines(std::span<const std::string> line
   return encode_lines(0, lines.size(), encoder(lines, vocabulary, 0, {}));
 }
 
-ParallelCorpus encode_source(std::span<const std::string> lines, const Vocabulary& vocabulary) {
-  const Encode encode = encoder(lines, vocabulary, 0, {});
-  ParallelCorpus corpus;
-  for (size_t begin = 0; begin < lines.size(); begin += kChunk) {
-    for (const auto& ids : encode_lines(begin, std::min(lines.size(), begin + kChunk), encode)) {
-      corpus.lines.push_back(corpus.size());
-      corpus.source.append(ids);
-    }
-  }
-  return corpus;
-}
-
 }  // namespace fovea

@@ -98,7 +98,5 @@ BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, c
 
 // The token ids of each line, computed on all threads.
 std::vector<std::vector<int32_t>> encode_lines(std::span<const std::string> lines, const Vocabulary& vocabulary);
-// Encodes every line for decoding, without filtering.
-ParallelCorpus encode_source(std::span<const std::string> lines, const Vocabulary& vocabulary);
 
 }  // namespace fovea

@@ -57,11 +57,10 @@ TEST(Corpus, NothingLeftIsAnError) {
 
 TEST(Corpus, DecodingKeepsEveryLine) {
   const auto vocabulary = words();
-  const ParallelCorpus corpus = encode_source(std::vector<std::string>{"a", "", "x b"}, *vocabulary);
-  ASSERT_EQ(corpus.size(), 3);
-  EXPECT_FALSE(corpus.has_target());
-  EXPECT_EQ(corpus.source.length(1), 0);
-  EXPECT_EQ(copy_of(corpus.source[2]), (Ids{kUnknown, 5}));
+  const auto encoded = encode_lines(std::vector<std::string>{"a", "", "x b"}, *vocabulary);
+  ASSERT_EQ(encoded.size(), 3U);
+  EXPECT_TRUE(encoded[1].empty());
+  EXPECT_EQ(encoded[2], (Ids{kUnknown, 5}));
 }
 
 TEST(Corpus, SamplingDependsOnSeedAndEpochAlone) {

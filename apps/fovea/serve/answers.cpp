@@ -91,7 +91,7 @@ Json rows_json(const std::vector<RecordedAttention>& attentions) {
   return rows;
 }
 
-// Of an attention of one row. A cell that is absent from every head stays absent.
+// The mean over the heads of an attention with one row. A cell that is absent from every head stays absent.
 std::vector<float> mean_row(const RecordedAttention& a) {
   std::vector<float> mean(static_cast<size_t>(a.columns), std::numeric_limits<float>::quiet_NaN());
   const auto heads = static_cast<float>(a.layers * a.heads);
@@ -102,13 +102,13 @@ std::vector<float> mean_row(const RecordedAttention& a) {
   return mean;
 }
 
-// An object's text with one more member.
+// The text of a JSON object with one member added.
 std::string with_member(std::string object, std::string_view name, const std::string& value) {
   object.pop_back();
   return fmt::format("{}{}\"{}\":{}}}", object, object.size() > 1 ? "," : "", name, value);
 }
 
-// The records of a sentence's candidates, which share what they have in common in the compact form.
+// The records of a sentence's candidates. In the compact form, later ones refer to the equal parts of earlier ones.
 std::vector<std::string> records_of(const Hosted& model, const Job& job, size_t i, Attention attention) {
   std::vector<AttentionRecord> records;
   std::vector<std::string> texts;
@@ -222,8 +222,8 @@ Json source_json(const Hosted& model, const TokenisedLine& source) {
   return {{"text", source.text}, {"tokens", std::move(tokens)}};
 }
 
-// The whole rows; or, in a compact stream, the mean over all layers and heads, which is enough to follow: the record
-// with every row comes at the end.
+// A step with the rows of all heads; in a compact stream with their mean, because the record with all rows follows at
+// the end.
 Json step_json(int64_t place, const RecordedStep& step, Attention attention) {
   Json json = token_json(step.token);
   json["step"] = place;

@@ -1,4 +1,4 @@
-// Writes what jobs came to as JSON, and bounds how large that becomes.
+// Writes the results of jobs as JSON, of bounded size.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ constexpr int64_t kMostAnswerBytes = 48'000'000;
 // Refuses, before anything is decoded, texts whose encoder self-attention alone is too large for an answer.
 void check_encoder_weights(const Job& job, const Hosted& model, Attention attention);
 
-// Too large an answer is an ApiError (413) that names the numbers.
+// These throw an ApiError (413) that names the sizes if the answer would be too large.
 std::string translations_json(const Hosted& model, const Job& job, Attention attention, double milliseconds);
 std::string record_json(const Hosted& model, const Job& job, Attention attention);
 std::string score_json(const Hosted& model, const Job& job);

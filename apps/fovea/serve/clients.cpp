@@ -11,7 +11,7 @@ namespace fovea::app {
 
 namespace {
 
-constexpr size_t kMostKnown = 10'000;  // clients; beyond that, those without work and with a full allowance go
+constexpr size_t kMaxKnown = 10'000;  // clients; beyond that, those without work and with a full allowance go
 
 }  // namespace
 
@@ -19,7 +19,7 @@ void Clients::count_request(const std::string& client, Clock::time_point now) {
   if (limits_.requests_per_minute == 0) return;
   const auto most = static_cast<double>(limits_.requests_per_minute);
   const std::lock_guard lock(mutex_);
-  if (clients_.size() >= kMostKnown) forget_idle(now);
+  if (clients_.size() >= kMaxKnown) forget_idle(now);
   const auto [place, is_new] = clients_.try_emplace(client);
   Client& c = place->second;
   if (is_new || c.seen == Clock::time_point()) {

@@ -13,7 +13,7 @@ namespace {
 
 namespace http = boost::beast::http;
 
-constexpr size_t kMostFields = 100;  // of a form
+constexpr size_t kMaxFields = 100;  // of a form
 
 std::string text_of(boost::beast::string_view view) { return {view.data(), view.size()}; }
 
@@ -100,7 +100,7 @@ std::map<std::string, std::string> url_encoded_form(const std::string& body) {
     const size_t end = std::min(body.find('&', at), body.size());
     const std::string_view field = std::string_view(body).substr(at, end - at);
     const size_t equals = std::min(field.find('='), field.size());
-    if (form.size() == kMostFields) throw bad_request(fmt::format("Expected at most {} fields.", kMostFields));
+    if (form.size() == kMaxFields) throw bad_request(fmt::format("Expected at most {} fields.", kMaxFields));
     if (!field.empty()) {
       form.emplace(decoded(field.substr(0, equals), true),
                    equals < field.size() ? decoded(field.substr(equals + 1), true) : std::string());
@@ -120,7 +120,7 @@ std::map<std::string, std::string> multipart_form(const std::string& body, const
   while (at != std::string::npos) {
     at += mark.size();
     if (body.compare(at, 2, "--") == 0) return form;
-    if (body.compare(at, 2, "\r\n") != 0 || form.size() == kMostFields) break;
+    if (body.compare(at, 2, "\r\n") != 0 || form.size() == kMaxFields) break;
     const size_t head_end = body.find("\r\n\r\n", at);
     const size_t end = head_end == std::string::npos ? head_end : body.find("\r\n" + mark, head_end + 2);
     if (end == std::string::npos) break;

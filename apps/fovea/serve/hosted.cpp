@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kExamples = 5;
 
-// Of a model that learned from text made on the spot, some of that text.
+// For a model that was trained on generated text, some of that text.
 std::vector<std::string> made_examples(const std::string& folder) {
   const std::string path = folder + "/recipe.toml";
   if (!std::filesystem::exists(path)) return {};
@@ -67,8 +67,8 @@ Hosted::Hosted(std::string name, const std::string& folder, const TranslatorOpti
   const Vocabulary& target = *translator_.model().target;
   for (int32_t id = kEnd; id < target.size(); ++id) {
     const std::string text = token_text(id, target), piece = target.piece(id);
-    words_[text].push_back(id);
-    if (piece != text) words_[piece].push_back(id);
+    ids_by_text_[text].push_back(id);
+    if (piece != text) ids_by_text_[piece].push_back(id);
   }
 }
 
@@ -85,10 +85,10 @@ Json Hosted::json() const {
           {"examples", about_.examples}};
 }
 
-const std::vector<int32_t>& Hosted::words(const std::string& text) const {
+const std::vector<int32_t>& Hosted::token_ids(const std::string& text) const {
   static const std::vector<int32_t> none;
-  const auto found = words_.find(text);
-  return found == words_.end() ? none : found->second;
+  const auto found = ids_by_text_.find(text);
+  return found == ids_by_text_.end() ? none : found->second;
 }
 
 std::vector<std::string> names_of(const std::vector<std::string>& folders) {

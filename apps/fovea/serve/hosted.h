@@ -1,4 +1,4 @@
-// A model that is served: its translator, what it says of itself, and words by their text.
+// A model that is served: its translator, its description, and its token ids by their text.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace fovea::app {
 
-// What about.json in the model's folder may say; everything is optional.
+// The contents of about.json in the model's folder; all members are optional.
 struct About {
   std::string source_language, target_language;  // codes as "en"; empty when not known
   std::vector<std::string> examples;             // sources worth trying
@@ -26,14 +26,14 @@ class Hosted {
   const About& about() const { return about_; }
   Json json() const;  // as GET /v1/models lists it
 
-  // The words that are written like this, in no order; those of two spellings (with and without a space before) both.
-  const std::vector<int32_t>& words(const std::string& text) const;
+  // The ids of the target tokens with that text, in no order: a text may have two, with and without a space before it.
+  const std::vector<int32_t>& token_ids(const std::string& text) const;
 
  private:
   std::string name_;
   Translator translator_;
   About about_;
-  std::unordered_map<std::string, std::vector<int32_t>> words_;
+  std::unordered_map<std::string, std::vector<int32_t>> ids_by_text_;
 };
 
 // The last parts of the folders' names, made unique by -2, -3.

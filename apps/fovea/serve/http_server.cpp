@@ -58,7 +58,7 @@ net::generic::stream_protocol::endpoint tcp_endpoint(const HttpOptions& options,
   return net::ip::tcp::endpoint(found.begin()->endpoint().address(), static_cast<uint16_t>(options.port));
 }
 
-// The socket of a server that has died is in the way; that of one that runs, or another file, stays.
+// Removes the socket file of a server that is no longer running; that of a running one, or any other file, is left.
 void remove_dead_socket(const std::string& path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0 || !S_ISSOCK(about.st_mode)) return;
@@ -69,7 +69,7 @@ void remove_dead_socket(const std::string& path) {
   if (error == net::error::connection_refused) ::unlink(path.c_str());
 }
 
-// Told in few words and at once; the connection is over.
+// Sends a short error and closes the connection.
 net::awaitable<void> turn_away(Socket socket) {
   const Answer answer = Api::error_answer("", overloaded("Too many connections are open; try again in a moment."));
   const std::string bytes = fmt::format(

@@ -55,7 +55,7 @@ std::string Job::Translate::group() const {
 
 int64_t Job::Translate::beams() const { return beams_of(search); }
 
-// A translation is rarely twice as long as its source. A search that runs away goes on for longer, until the deadline.
+// A translation is rarely twice as long as its source; a search that does not end is stopped by the deadline.
 Job::Size Job::Translate::size_of(size_t sentence, int64_t source_tokens) const {
   const int64_t most = max_target_length(search, source_tokens, static_cast<int64_t>(sentence));
   // Samples may be as long as they are allowed to be: at a high temperature the end mark is rare.

@@ -1,5 +1,5 @@
-// A request's work for a model, on its way through the queue. A job may be decoded in several pieces, so that a long
-// one does not hold up the others.
+// The work of one request for a model, in the queue of its worker. A job may be decoded in several pieces, so that a
+// long one does not delay the others.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// API keys with names. The names stand in the log and are what limits are counted by; the keys are nowhere shown.
+// API keys with names. The log and the limits use the names; the keys are never shown.
 #pragma once
 
 #include <string>

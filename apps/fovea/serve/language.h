@@ -13,7 +13,7 @@ struct Detection {
   double confidence = 0;  // of all candidates together: 1
 };
 
-// The candidates, the likeliest first. Languages that are not known to the program are never likely.
+// The candidates, most likely first. Languages that are unknown to the program are the least likely.
 std::vector<Detection> detect_language(std::string_view text, const std::vector<std::string>& candidates);
 
 // "English" for "en"; the code itself where it is not known.

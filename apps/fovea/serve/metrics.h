@@ -1,4 +1,4 @@
-// What the server counts, as Prometheus reads it.
+// The counters of the server, in the text format of Prometheus.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ class Metrics {
   void add_batch(const std::string& model, int64_t sentences, int64_t requests, double seconds);
   void add_tokens(const std::string& model, int64_t source, int64_t target);
   void add_cancelled(const std::string& model);
-  // A number that is asked for when it is wanted.
+  // A number that is read when the metrics are.
   void add_gauge(const std::string& name, const std::string& help, const std::string& labels,
                  std::function<int64_t()> value);
   std::string text() const;

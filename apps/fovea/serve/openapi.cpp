@@ -1,5 +1,5 @@
-// The API's description, made of what the server itself walks: routes and settings. Schemas of bodies stand here once;
-// the tests hold real answers against them.
+// The OpenAPI description, made from the routes and settings that the server itself uses. The schemas of bodies are
+// written here; the tests validate real answers against them.
 #include <fmt/format.h>
 
 #include "fovea/serve/api.h"

@@ -15,7 +15,7 @@ namespace fovea::app {
 
 namespace {
 
-// What JSON calls it, for people.
+// The type of a JSON value, for messages.
 std::string_view kind_of(const Json& json) {
   return json.is_string()    ? "a text"
          : json.is_boolean() ? "true or false"
@@ -62,30 +62,30 @@ void check_texts(const std::vector<std::string>& texts, const Limits& limits) {
   }
 }
 
-constexpr int64_t kMostPrefix = 40'000;  // bytes
+constexpr int64_t kMaxPrefix = 40'000;  // bytes
 
-ForcedPrefix read_begin(Members& members, const Hosted& model) {
-  ForcedPrefix begin;
-  const auto add_word = [&](const std::string& name, const std::string& text) {
-    const std::vector<int32_t>& words = model.words(text);
-    if (words.empty()) throw bad_request(fmt::format("{}: the model has no token \"{}\".", name, brief(text)));
-    begin.push_back(words);
+ForcedPrefix read_prefix(Members& members, const Hosted& model) {
+  ForcedPrefix forced;
+  const auto add_token = [&](const std::string& name, const std::string& text) {
+    const std::vector<int32_t>& ids = model.token_ids(text);
+    if (ids.empty()) throw bad_request(fmt::format("{}: the model has no token \"{}\".", name, brief(text)));
+    forced.push_back(ids);
   };
   if (const Json* prefix = members.find("prefix")) {
     if (prefix->is_string()) {
-      if (std::ssize(prefix->get_ref<const std::string&>()) > kMostPrefix) {
-        throw too_large(fmt::format("prefix: expected at most {} bytes.", kMostPrefix));
+      if (std::ssize(prefix->get_ref<const std::string&>()) > kMaxPrefix) {
+        throw too_large(fmt::format("prefix: expected at most {} bytes.", kMaxPrefix));
       }
       for (const int32_t id : model.translator().model().target->encode(prefix->get<std::string>())) {
-        begin.push_back({id});
+        forced.push_back({id});
       }
     } else {
-      for (const std::string& token : members.texts("prefix")) add_word("prefix", token);
+      for (const std::string& token : members.texts("prefix")) add_token("prefix", token);
     }
   }
   const std::string next = members.text("next");
-  if (!next.empty()) add_word("next", next);
-  return begin;
+  if (!next.empty()) add_token("next", next);
+  return forced;
 }
 
 // A number from 1, or all where it is absent.
@@ -235,7 +235,7 @@ void Members::read(SearchOptions& search) {
       throw bad_request(brief(error.what(), 300));
     }
   }
-  // The defaults give way to what was asked for.
+  // Defaults that contradict the request are adapted to it.
   if (find("beam") == nullptr) search.beam = search.sample ? 1 : std::max(search.beam, search.nbest);
   check_search(search);
 }
@@ -270,26 +270,26 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   search.capture_weights = attention;
   search.alternatives = members.count("alternatives", attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
   search.edits = read_edits(members, *model.translator().model().model);
-  const ForcedPrefix begin = read_begin(members, model);
+  const ForcedPrefix forced = read_prefix(members, model);
   const auto job = plain_job(model, members.texts("text", &wanted.is_list), search, limits,
                              attention || wanted.stream ? Offsets::kTokens : Offsets::kNone);
   Job::Translate& request = job->translate();
   if (attention) check_encoder_weights(*job, model, wanted.attention);
-  if (!begin.empty()) {
+  if (!forced.empty()) {
     const int64_t longest = std::min(search.max_length, Limits::kMostLength);
-    if (std::ssize(begin) >= longest) {
-      throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", longest, begin.size()));
+    if (std::ssize(forced) >= longest) {
+      throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", longest, forced.size()));
     }
-    request.search.prefixes.assign(job->sources.size(), begin);
+    request.search.prefixes.assign(job->sources.size(), forced);
     check_search(request.search);
     const int64_t most = model.translator().max_target();
-    if (most > 0 && std::ssize(begin) >= most) {
-      throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", most, begin.size()));
+    if (most > 0 && std::ssize(forced) >= most) {
+      throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", most, forced.size()));
     }
   }
   if (wanted.stream && job->sources.size() != 1) throw bad_request("stream: expected one text.");
   if (!search.edits.empty() && job->sources.size() != 1) throw bad_request("edits: expected one text.");
-  // Random numbers depend on a sentence's place in its batch, and edits are for all of a batch.
+  // Random numbers depend on the index of a sentence in its batch, and edits apply to a whole batch.
   job->alone = search.sample || !search.edits.empty();
   request.wants_steps = wanted.stream;
   request.wants_tree = tree;

@@ -11,7 +11,7 @@
 
 namespace fovea::app {
 
-// What a request may ask for at most.
+// The limits of a request.
 struct Limits {
   int64_t max_text = 20'000;  // characters of all texts together
   static constexpr int64_t kMostBeam = 64, kMostAlternatives = 100, kMostLength = 4096, kMostTexts = 1024;
@@ -20,7 +20,7 @@ struct Limits {
 // How attention records are written: with every digit, or in a byte for each weight (docs/record.md).
 enum class Attention { kNone, kWhole, kCompact };
 
-// The members of a JSON object. What was not asked for when it is finished is an error.
+// Reads the members of a JSON object. finish() throws an error about members that were not read.
 class Members {
  public:
   explicit Members(const std::string& body);
@@ -34,7 +34,7 @@ class Members {
   int64_t count(std::string_view name, int64_t otherwise, int64_t most);
   // One text or a list of them; ApiError when absent.
   std::vector<std::string> texts(std::string_view name, bool* is_list = nullptr);
-  // Every setting that is there, and its limits.
+  // Reads and checks all settings of the search that are present.
   void read(SearchOptions& search);
   void finish() const;
 
@@ -43,17 +43,17 @@ class Members {
   std::vector<std::string> known_;
 };
 
-// One of the settings of a translation, a look or a score that are no setting of the search.
+// The settings of a request that are not settings of the search.
 struct Wanted {
   Attention attention = Attention::kNone;
   bool stream = false, is_list = false;
 };
 
-// POST /v1/translate; with `look`, /v1/attention.
+// POST /v1/translate and /v1/attention.
 std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const SearchOptions& defaults,
                                    const Limits& limits, Wanted& wanted);
 std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool capture_weights);
-// Of plain texts, with everything else as by default.
+// A translation of plain texts without any other settings.
 std::shared_ptr<Job> plain_job(const Hosted& model, std::vector<std::string> texts, const SearchOptions& search,
                                const Limits& limits, Offsets offsets = Offsets::kNone);
 

@@ -40,8 +40,8 @@ constexpr auto kProbe = milliseconds(100);     // how often a client that closed
 constexpr auto kHeartbeat = seconds(1);        // how often a stream without news says so
 constexpr int64_t kSlowest = 16 << 10;         // bytes a second that a client must take
 constexpr size_t kHeadBytes = 32 << 10, kBuffer = 64 << 10, kFirstRead = 16 << 10;
-constexpr size_t kLarge = 1 << 20, kMostUnsent = 512 << 20;  // answers of that size; bytes of all of them together
-constexpr size_t kWorthPacking = 1400;                       // shorter answers fit into a packet
+constexpr size_t kLarge = 1 << 20, kMaxUnsent = 512 << 20;  // answers of that size; bytes of all of them together
+constexpr size_t kWorthPacking = 1400;                      // shorter answers fit into a packet
 
 constexpr int kGone = 499;  // in the log, as nginx has it: the client left before its answer
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -475,7 +475,7 @@ net::awaitable<bool> Session::write(Answer answer, bool accepts_gzip) {
   }
   // Clients that ask for much and read nothing must not fill the memory.
   const size_t held = answer.body.size() >= kLarge ? answer.body.size() : 0;
-  if (shared_.unsent.fetch_add(held) + held > kMostUnsent) {
+  if (shared_.unsent.fetch_add(held) + held > kMaxUnsent) {
     shared_.unsent -= held;
     answer = shared_.api.complete(Api::error_answer(path_, overloaded("Too many large answers are being sent.")));
     co_return co_await write_whole(std::move(answer));

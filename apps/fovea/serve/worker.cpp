@@ -12,15 +12,15 @@ namespace fovea::app {
 
 namespace {
 
-constexpr int kMostThreads = 4;               // of a model; more would split the queue into batches that are too small
+constexpr int kMaxThreads = 4;                // of a model; more would split the queue into batches that are too small
 constexpr int64_t kWorthSharing = 4'000'000;  // multiplications of a step; with fewer, cores would wait for one another
 
 constexpr int64_t kShares = 8;  // of a batch: where several clients wait, one has at most one of them
 
 bool together(const Job& a, const Job& b) { return !a.alone && !b.alone && a.group == b.group; }
 
-// What a sentence adds to a batch, in source tokens: more than it has for a wide beam or a long target, so that a step
-// stays short, a batch ends soon and other jobs have their turn.
+// The load that a sentence adds to a batch, in source tokens. It is larger than the sentence for a wide beam or a long
+// target, so that steps and batches stay short and other jobs get their turn.
 int64_t load_of(const Job& job, size_t i) {
   constexpr int64_t kUsualBeam = 5, kUsualCost = 16;
   return std::max(job.sizes[i].tokens * std::max(job.beams(), kUsualBeam) / kUsualBeam, job.sizes[i].cost / kUsualCost);
@@ -28,12 +28,12 @@ int64_t load_of(const Job& job, size_t i) {
 
 }  // namespace
 
-// Tells each job of a batch about its own sentences.
+// Passes the steps of a batch's sentences to their jobs.
 class Worker::Watcher : public SearchWatcher {
  public:
   explicit Watcher(const Batch& batch) {
     for (const Piece& piece : batch) {
-      for (size_t i = piece.begin; i < piece.end; ++i) places_.push_back({piece.job.get(), i});
+      for (size_t i = piece.begin; i < piece.end; ++i) sentences_.push_back({piece.job.get(), i});
     }
   }
   bool should_continue(int64_t sentence) override { return at(sentence).job->is_wanted(); }
@@ -45,13 +45,13 @@ class Worker::Watcher : public SearchWatcher {
   }
 
  private:
-  struct Place {
+  struct Sentence {
     Job* job;
     size_t source;
   };
-  const Place& at(int64_t sentence) const { return places_[static_cast<size_t>(sentence)]; }
+  const Sentence& at(int64_t sentence) const { return sentences_[static_cast<size_t>(sentence)]; }
 
-  std::vector<Place> places_;
+  std::vector<Sentence> sentences_;
 };
 
 int Cores::take(bool more_wait) {
@@ -77,7 +77,7 @@ Worker::Worker(std::string name, const Translator& translator, const WorkerOptio
       cores_(cores),
       metrics_(metrics),
       expects_more_(std::move(expects_more)) {
-  for (int i = 0; i < std::min(cores.count(), kMostThreads); ++i) threads_.emplace_back([this] { run(); });
+  for (int i = 0; i < std::min(cores.count(), kMaxThreads); ++i) threads_.emplace_back([this] { run(); });
 }
 
 void Worker::submit(std::shared_ptr<Job> job) {
