@@ -98,7 +98,7 @@ class SequenceTask final : public Task {
  private:
   const EncoderDecoder& model() const { return *loaded_.model; }
   double validation_loss() const;
-  void decode(int64_t number, const ValidationProgress& progress, Validation& validation) const;
+  void decode(int64_t number, const ValidationProgress& progress, Validation& validation);
 
   Recipe recipe_;
   Device device_;
@@ -108,6 +108,9 @@ class SequenceTask final : public Task {
   SequenceLoss loss_;
   Batch batch_;       // the loaded part
   Tensor alignment_;  // of the loaded part, [B,1,T,S]; empty without guided alignment
+  // From the first validation that decodes.
+  std::optional<Translator> translator_;
+  std::vector<SharedLine> valid_sources_;
 };
 
 double SequenceTask::validation_loss() const {
@@ -128,17 +131,20 @@ double SequenceTask::validation_loss() const {
   return sum / static_cast<double>(tokens);
 }
 
-void SequenceTask::decode(int64_t number, const ValidationProgress& progress, Validation& validation) const {
+void SequenceTask::decode(int64_t number, const ValidationProgress& progress, Validation& validation) {
   const ParallelLines& lines = data_.valid_lines();
-  const auto all = std::ssize(lines.source);
-  const int64_t count = recipe_.validation.sentences > 0 ? std::min(all, recipe_.validation.sentences) : all;
-  const Translator translator({loaded_}, {.device = device_,
-                                          .precision = product_precision(),
-                                          .batches = recipe_.batch,
-                                          .max_source = std::numeric_limits<int64_t>::max()});
+  if (!translator_) {
+    translator_.emplace(std::vector{loaded_}, RuntimeOptions{.device = device_,
+                                                             .precision = product_precision(),
+                                                             .batches = recipe_.batch,
+                                                             .max_source = std::numeric_limits<int64_t>::max()});
+    const size_t all = lines.source.size(), wanted = static_cast<size_t>(recipe_.validation.sentences);
+    valid_sources_ =
+        translator_->tokenise_source(std::span(lines.source).first(wanted > 0 ? std::min(all, wanted) : all));
+  }
+  const int64_t count = std::ssize(valid_sources_);
   const auto translations =
-      translator.translate(std::span(lines.source).first(static_cast<size_t>(count)), recipe_.validation.search,
-                           [&](int64_t done) { progress(done, count); });
+      translator_->translate(valid_sources_, recipe_.validation.search, [&](int64_t done) { progress(done, count); });
   std::vector<Segment> segments;
   for (size_t i = 0; i < translations.size(); ++i) segments.push_back({translations[i].text(), {lines.target[i]}});
   validation.score = validation_score(metric(), segments, recipe_.validation.tokenizer);

@@ -1,4 +1,4 @@
-// Settings that have no effect are reported, and settings that have one are not: every key of a recipe is looked at.
+// Settings that have no effect are reported, and settings that have one are not. The tests cover every key of a recipe.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ namespace {
 
 using Changes = std::vector<std::string>;
 
-// The settings of a recipe other than model.*, which the second test covers: changes under which a key has no effect,
-// and changes under which it has one. Keys without the former always have one.
+// A setting other than model.*, which the second test covers: changes with which it has no effect, and changes with
+// which it has one. A setting without the former always has an effect.
 struct Row {
   std::string key;
   Changes unused_with, used_with;
@@ -169,7 +169,7 @@ TEST(Settings, ACompleteRecipeChoseOnlyWhatIsNotADefault) {
           ": model.positions has no effect: it needs model.architecture = transformer, or model.encoder = transformer");
 }
 
-// ---- the model's settings: changing one changes a training step, or it is reported
+// ---- settings of the model: changing one changes a training step, or it is reported ----
 
 struct Fingerprint {
   int64_t parameters = 0;

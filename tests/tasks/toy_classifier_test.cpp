@@ -158,8 +158,8 @@ TEST(ToyClassifier, IsTrainedInterruptedResumedAndAnswers) {
   recipe.validation.goal = 100;
   Silent first, second;
   first.stop_after = 3;
-  EXPECT_TRUE(Trainer(recipe, toy, Start::kNew, first).run(first.interrupt).interrupted);
-  EXPECT_EQ(Trainer(recipe, toy, Start::kResume, second).run(second.interrupt).why, "accuracy reached 100");
+  EXPECT_TRUE(train(recipe, Start::kNew, first, first.interrupt, &toy).interrupted);
+  EXPECT_EQ(train(recipe, Start::kResume, second, second.interrupt, &toy).why, "accuracy reached 100");
   EXPECT_NE(second.messages.find("resuming from step 3"), std::string::npos) << second.messages;
   EXPECT_EQ(task_of_model(recipe.folder), "toy");
   const Lines questions = {"dog horse", "blue a the a green", "apple the plum"};

@@ -1,4 +1,4 @@
-// In a file of its own, so that no compiler sees an allocation and its release together and wonders.
+// These operators have a file of their own, so that the compiler does not warn of mismatched allocations in tests.
 #include "train/counted_heap.h"
 
 #include <atomic>
@@ -31,7 +31,7 @@ int64_t fovea::testing::heap_allocations() { return allocations.load(); }
 
 void* operator new(size_t bytes) { return counted(bytes, 0); }
 void* operator new[](size_t bytes) { return counted(bytes, 0); }
-// What std::stable_sort asks for: it goes on without when there is none.
+// std::stable_sort calls this one and works without a buffer if it returns null.
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return counted(bytes, 0);
@@ -52,7 +52,7 @@ void operator delete[](void* data, std::align_val_t) noexcept { std::free(data);
 void operator delete(void* data, size_t, std::align_val_t) noexcept { std::free(data); }
 void operator delete[](void* data, size_t, std::align_val_t) noexcept { std::free(data); }
 
-// The linker sends the library's calls here (see tests/CMakeLists.txt).
+// The linker redirects the library's calls of aligned_alloc to this function (see tests/CMakeLists.txt).
 extern "C" void* __real_aligned_alloc(size_t alignment, size_t bytes);
 extern "C" void* __wrap_aligned_alloc(size_t alignment, size_t bytes) {
   allocations.fetch_add(1);

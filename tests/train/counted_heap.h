@@ -1,5 +1,5 @@
-// Counts what this program asks of the heap: every operator new, and every aligned_alloc of the library.
-// oneDNN builds a small map of arguments inside each execute; those calls are its own and are left out.
+// Counts heap allocations of this program: every operator new, and every aligned_alloc of the library. Allocations
+// inside oneDNN, which builds a small map of arguments in each execute, are not counted.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// After warm-up a training step asks the heap for nothing.
+// After warm-up a training step allocates nothing from the heap.
 #include <gtest/gtest.h>
 
 #include "nn/recurrent.h"
@@ -77,7 +77,7 @@ TEST_P(HeapTest, ATrainingStepAllocatesNothingAfterWarmUp) {
     optimiser.step(0.01f);
   }
   EXPECT_EQ(fovea::testing::heap_allocations() - before, 0);
-  EXPECT_LT(last, first);  // and it learns
+  EXPECT_LT(last, first);  // the model learns
 }
 
 TEST(Heap, TheCountersCount) {

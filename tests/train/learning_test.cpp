@@ -1,4 +1,4 @@
-// Every mechanism learns: up to eight letters, written backwards, by every model that takes it.
+// Every attention mechanism learns to write up to eight letters backwards, in every model that supports it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 struct Lesson {
   std::string name, architecture;
-  double exact;  // percent of unseen sentences that must come out right
+  double exact;  // percentage of unseen sentences that must be translated exactly
   std::function<void(Recipe&)> change;
 };
 
@@ -34,7 +34,7 @@ std::vector<Lesson> lessons() {
         r.model.attention.score = score.name;
         // Dot products of many terms saturate the softmax unless they are scaled (Vaswani et al. 2017, section 3.2.1).
         if (score.name == "dot") r.model.embedding = 32;
-        // Scores that compare without a matrix between need queries and keys of one depth.
+        // Scores without a weight matrix need queries and keys of the same depth.
         const bool direct = score.name == "dot" || score.name == "scaled-dot" || score.name == "cosine";
         if (direct && r.model.architecture != "transformer") {
           r.model.bidirectional = false;
@@ -46,7 +46,7 @@ std::vector<Lesson> lessons() {
       r.model.attention.scope = "local-p";
       r.model.attention.window = 4;
     });
-    // What is read backwards is written in order: the case a monotonic window is for.
+    // A source that is read backwards is written in order, which is what a monotonic window expects.
     add("local-m", 99, [](Recipe& r) {
       r.model.attention.scope = "local-m";
       r.model.attention.window = 2;
@@ -57,7 +57,8 @@ std::vector<Lesson> lessons() {
       add(std::string("hard-") + estimator, 95, [estimator](Recipe& r) {
         r.model.attention.selection = "hard";
         r.model.attention.estimator = estimator;
-        // With more layers, what stands beside the right position can tell as much, and rewards do not part them.
+        // With more layers, states next to the right position carry the same information, and the reward does not
+        // distinguish them.
         if (r.model.architecture == "transformer") {
           r.model.attention.score = "scaled-dot";
           r.model.positions = "learned";

@@ -1,4 +1,4 @@
-// The optimisers against their equations worked out here, and the CPU's kernels against the reference's.
+// The optimisers against their equations, and the kernels of the CPU against the reference.
 #include "train/optimiser.h"
 
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@
 namespace fovea {
 namespace {
 
-// All of a checkpoint but the time it took.
+// The metadata of a checkpoint, without the training time, and the bytes of its tensors.
 std::vector<std::string> checkpoint_of(const std::string& folder) {
   const SafetensorsFile file(checkpoint_path(folder));
   std::vector<std::string> parts;
@@ -97,7 +97,7 @@ TEST(Trainer, ARunIsNeverOverwrittenUnasked) {
 
 using Changes = std::vector<std::string>;
 
-// While it lives, the working directory is another.
+// Changes the working directory as long as it lives.
 class InFolder {
  public:
   explicit InFolder(const std::string& folder) : before_(std::filesystem::current_path()) {
@@ -159,7 +159,7 @@ TEST(Trainer, AFullDiskLeavesTheOldCheckpoint) {
   Recipe recipe = small_recipe(folder.file("run"));
   train(recipe, Start::kNew);
   const std::string before = read_file(checkpoint_path(recipe.folder));
-  // No file may grow beyond this: writing fails as on a full disk.
+  // Writing fails at this file size, as on a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{};
   getrlimit(RLIMIT_FSIZE, &limit);
@@ -189,14 +189,14 @@ TEST(Trainer, EarlyStoppingAndGoals) {
   EXPECT_EQ(train(recipe, Start::kNew).steps, 1);
 }
 
-// A batch that is too large for the memory is worked on in parts, which add up to the same.
+// A batch that does not fit into memory is processed in parts, whose gradients add up to the same.
 TEST(Trainer, BatchesAreFittedToTheMemory) {
   const TemporaryFolder plain, fitted, hopeless;
   const auto run = [](const std::string& folder, double memory, Silent& listener) {
     Recipe r = small_recipe(folder);
     r.model.dropout = 0;
     r.training.precision = "f32";
-    r.training.optimiser = "sgd";  // does not hide a gradient of another length
+    r.training.optimiser = "sgd";  // unlike Adam, it does not hide a gradient of another magnitude
     r.training.learning_rate = 0.5;
     r.training.memory = memory;
     train(r, Start::kNew, &listener);
@@ -273,7 +273,7 @@ TEST(Trainer, WithoutValidationTextSomeIsHeldOut) {
   EXPECT_NE(listener.messages.find("10 pairs of data.train held out"), std::string::npos) << listener.messages;
 }
 
-// Attention is drawn to alignments that say the opposite of what the task would teach.
+// The alignments contradict those that the model would learn by itself.
 TEST(Trainer, GuidedAlignmentMovesAttention) {
   const TemporaryFolder folder;
   std::string lines, alignments;
