@@ -201,7 +201,7 @@ int evaluate(const EvaluateFlags& flags) {
   check(flags.models.empty() || !flags.source.empty(), "evaluate: --model needs --source");
   check(!flags.several || !flags.source.empty(), "evaluate: --join-sources needs --source");
   check(!flags.by_length || !flags.source.empty(), "evaluate: --by-length needs --source");
-  warn_of_unused(flags.search);
+  check_search_flags(flags.search);
   TestSet set = read_set(flags);
   Json json{{"segments", set.segments.size()}};
   if (!flags.models.empty()) json["perplexity"] = run_models(flags, set);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/threads.h"
+#include "decode/options.h"
 #include "store/shipped.h"
 
 namespace fovea::app {
@@ -23,12 +24,27 @@ std::string text_type(const Field& field) {
   return "TEXT:{" + choices + "}";
 }
 
+// A message with the flags in place of the keys of settings, which must be whole words.
+std::string with_flags(const std::string& message, SearchOptions search) {
+  const Fields fields = fields_of(search);
+  std::string result;
+  for (size_t begin = 0; begin < message.size();) {
+    const size_t end = std::min(message.find_first_of(" :,;", begin), message.size());
+    const std::string word = message.substr(begin, end - begin);
+    const bool is_key = std::any_of(fields.list().begin(), fields.list().end(),
+                                    [&](const Field& field) { return field.key() == word; });
+    result += is_key ? flag_of(word) : word;
+    if (end < message.size()) result += message[end];
+    begin = end + 1;
+  }
+  return result;
+}
+
 }  // namespace
 
 void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const std::string& group) {
   for (const Field& field : fields->list()) {
-    std::string flag = "--" + field.key();
-    std::replace(flag.begin(), flag.end(), '_', '-');
+    const std::string flag = flag_of(field.key());
     const auto set = [fields, flag, key = field.key()](const std::string& word) {
       try {
         fields->find(key).set_text(word);
@@ -48,6 +64,19 @@ void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields,
       option->default_str(text != nullptr ? *text : field.text());
     }
     option->group(group);
+  }
+}
+
+std::string flag_of(std::string_view key) {
+  std::string flag = fmt::format("--{}", key);
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+void check_search_flags(const SearchOptions& search) {
+  check_options(search, flag_of);
+  for (const UnusedSetting& unused : unused_settings(search)) {
+    fmt::print(stderr, "warning: {}\n", with_flags(unused.message, search));
   }
 }
 

@@ -2,10 +2,7 @@
 // models have.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <CLI/App.hpp>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,10 +21,11 @@ template <class Settings> void add_flags(CLI::App& command, Settings& settings, 
   detail::add_flags(command, std::make_shared<Fields>(fields_of(settings)), group);
 }
 
-// Prints a warning for each setting that is not at its default and has no effect beside the others.
-template <class Settings> void warn_of_unused(const Settings& settings) {
-  for (const UnusedSetting& unused : unused_settings(settings)) fmt::print(stderr, "warning: {}\n", unused.message);
-}
+std::string flag_of(std::string_view key);  // "--max-length" for the setting max_length
+
+// Throws an Error, which names the flags, if the options of a search contradict each other. Prints a warning for each
+// that is not at its default and has no effect beside the others.
+void check_search_flags(const SearchOptions& search);
 
 // A check whose message says what was expected.
 CLI::Validator at_least(double low);

@@ -1,5 +1,6 @@
 // fovea info: the description of a model folder.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <memory>
@@ -15,7 +16,12 @@ namespace {
 
 int info(const std::string& given, bool tensors) {
   if (given.empty()) {
-    for (const std::string& shipped : shipped_models()) fmt::print("{}\n", shipped);
+    const std::vector<std::string> models = shipped_models();
+    for (const std::string& model : models) fmt::print("{}\n", model);
+    if (models.empty()) {
+      fmt::print(stderr, "no models found in {}; set FOVEA_MODELS to the folder with your models\n",
+                 fmt::join(model_search_path(), ", "));
+    }
     return kDone;
   }
   const std::string folder = find_model(given);

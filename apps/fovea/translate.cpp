@@ -139,7 +139,7 @@ int translate(const TranslateFlags& flags) {
   if (const std::string hint = unquoted_sentence("translate", flags.texts); !hint.empty()) {
     fmt::print(stderr, "{}\n", hint);
   }
-  warn_of_unused(flags.search);
+  check_search_flags(flags.search);
   LineTranslator translator(flags);
   if (!flags.texts.empty()) {
     for (const std::string& text : flags.texts) {

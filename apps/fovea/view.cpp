@@ -162,7 +162,7 @@ int view(ViewFlags flags) {
   if (flags.models.empty() && !all_folders) {
     if (const std::string wrong = model_among_texts("view", flags.what); !wrong.empty()) return misused(wrong);
   }
-  warn_of_unused(flags.search);
+  check_search_flags(flags.search);
   const std::string format = format_of(flags);
   const bool binary = is_one_of(format, {"png", "pdf", "npy", "npz"});
   check(!binary || !flags.output.empty() || isatty(STDOUT_FILENO) != 1,

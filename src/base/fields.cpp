@@ -246,6 +246,12 @@ std::string Fields::nearest_key(std::string_view key) const {
   if (std::string near = first([&](const Field& field) { return extends(field.name(), name); }, false); !near.empty()) {
     return near;
   }
+  if (section_of(key).empty()) {  // the section may have been left out
+    std::vector<std::string> names;
+    for (const Field& field : list_) names.emplace_back(field.name());
+    const std::string near = nearest_spelling(name, names);
+    if (!near.empty()) return first([&](const Field& field) { return field.name() == near; }, true);
+  }
   return nearest_spelling(key, keys);
 }
 

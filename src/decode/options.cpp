@@ -60,22 +60,25 @@ void SearchOptions::describe(Fields& f) {
   f.add("seed", seed, "Random seed for sampling.").at_least(0).needs(sample, need_sampling);
 }
 
-void check_options(const SearchOptions& options) {
+void check_options(const SearchOptions& options, const OptionName& name_of) {
   SearchOptions copy = options;
   Fields fields = fields_of(copy);
   for (const Field& field : fields.list()) fields.find(field.key()).set(field.value());  // within its limits
   const SearchOptions& o = options;
-  check(o.sample || o.nbest <= o.beam, "nbest: expected at most the beam size of {}, got {}", o.beam, o.nbest);
-  check(!o.sample || o.beam == 1, "sample: sampling needs a beam size of 1, got {}", o.beam);
+  const auto name = [&](std::string_view key) { return name_of ? name_of(key) : std::string(key); };
+  check(o.sample || o.nbest <= o.beam, "{}: expected at most the beam size of {}, got {}", name("nbest"), o.beam,
+        o.nbest);
+  check(!o.sample || o.beam == 1, "{}: sampling needs a beam size of 1, got {}", name("sample"), o.beam);
   check(o.sample || (o.temperature == 1 && o.top_k == 0 && o.top_p == 1),
-        "temperature, top_k and top_p have an effect with sampling only: set sample, too");
-  check(o.top_p > 0, "top_p: expected a probability above 0, got {}", o.top_p);
+        "{}, {} and {} have an effect with sampling only: set {}, too", name("temperature"), name("top_k"),
+        name("top_p"), name("sample"));
+  check(o.top_p > 0, "{}: expected a probability above 0, got {}", name("top_p"), o.top_p);
   for (const ForcedPrefix& prefix : o.prefixes) {
-    check(std::ssize(prefix) < o.max_length, "prefix: expected fewer tokens than max_length, which is {}, got {}",
-          o.max_length, prefix.size());
+    check(std::ssize(prefix) < o.max_length, "prefix: expected fewer tokens than {}, which is {}, got {}",
+          name("max_length"), o.max_length, prefix.size());
   }
-  check(o.min_length < o.max_length, "min_length: expected less than max_length, which is {}, got {}", o.max_length,
-        o.min_length);
+  check(o.min_length < o.max_length, "{}: expected less than {}, which is {}, got {}", name("min_length"),
+        name("max_length"), o.max_length, o.min_length);
 }
 
 std::string search_name(const SearchOptions& options) {

@@ -1,14 +1,17 @@
 // Functions of the search options alone.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "decode/search.h"
 
 namespace fovea {
 
-// Throws an Error if the options are invalid or contradict each other.
-void check_options(const SearchOptions& options);
+// Throws an Error if the options are invalid or contradict each other. `name_of` returns how the user calls the option
+// of a key, for instance "--top-k" for "top_k"; without it, the keys are named.
+using OptionName = std::function<std::string(std::string_view key)>;
+void check_options(const SearchOptions& options, const OptionName& name_of = {});
 
 std::string search_name(const SearchOptions& options);  // "greedy", "beam 5", "sampled"
 

@@ -169,23 +169,13 @@ std::vector<Translation> Translator::translate(std::span<const SharedLine> lines
     sentences.push_back(std::span(ids).first(std::min(ids.size(), limit)));
     line_of.push_back(static_cast<int64_t>(i));
   }
-  SearchOptions limited = search_options;
-  if (max_target() > 0) limited.max_length = std::min(limited.max_length, max_target());
-  limited.edits = in_model_order(search_options.edits);
-  limited.constant_weights = options_.constant_weights;
-  if (!search_options.prefixes.empty()) {
-    check(search_options.prefixes.size() == lines.size(),
-          "translate: expected a target prefix for each of {} lines, got {}", lines.size(),
-          search_options.prefixes.size());
-    limited.prefixes.clear();
-    for (const int64_t line : line_of) limited.prefixes.push_back(search_options.prefixes[static_cast<size_t>(line)]);
-  }
+  SearchOptions options = options_of_search(search_options, std::ssize(lines), line_of);
   std::optional<LineWatcher> watcher;
-  if (search_options.watcher != nullptr) limited.watcher = &watcher.emplace(*search_options.watcher, line_of);
+  if (search_options.watcher != nullptr) options.watcher = &watcher.emplace(*search_options.watcher, line_of);
   const int64_t empty = std::ssize(lines) - std::ssize(sentences);
   std::vector<std::vector<Hypothesis>> found;
   if (!sentences.empty()) {
-    found = search(ensemble_, CorpusView(sentences), options_.batches, limited, options_.device, [&](int64_t count) {
+    found = search(ensemble_, CorpusView(sentences), options_.batches, options, options_.device, [&](int64_t count) {
       if (done) done(count + empty);
     });
   }
@@ -196,11 +186,24 @@ std::vector<Translation> Translator::translate(std::span<const SharedLine> lines
       translation.candidates.push_back({std::move(text), std::move(hypothesis)});
     }
   }
-  // An empty line is its own translation.
-  for (Translation& translation : translations) {
+  for (Translation& translation : translations) {  // the translation of an empty line is empty
     if (translation.candidates.empty()) translation.candidates.push_back({"", {.finished = true}});
   }
   return translations;
+}
+
+SearchOptions Translator::options_of_search(const SearchOptions& given, int64_t lines,
+                                            const std::vector<int64_t>& line_of) const {
+  SearchOptions options = given;
+  options.max_length = smaller_limit(given.max_length, max_target());
+  options.edits = in_model_order(given.edits);
+  options.constant_weights = options_.constant_weights;
+  if (given.prefixes.empty()) return options;
+  check(std::ssize(given.prefixes) == lines, "translate: expected a target prefix for each of {} lines, got {}", lines,
+        given.prefixes.size());
+  options.prefixes.clear();
+  for (const int64_t line : line_of) options.prefixes.push_back(given.prefixes[static_cast<size_t>(line)]);
+  return options;
 }
 
 std::vector<Hypothesis> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,

@@ -84,6 +84,8 @@ class Translator {
   std::span<const LoadedModel> models() const { return models_; }
 
  private:
+  // The options of the search for lines whose sentences have the line numbers line_of.
+  SearchOptions options_of_search(const SearchOptions& given, int64_t lines, const std::vector<int64_t>& line_of) const;
   // The edits in the order in which the model reads its source.
   std::vector<WeightEdit> in_model_order(std::vector<WeightEdit> edits) const;
 

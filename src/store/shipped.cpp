@@ -29,7 +29,7 @@ std::vector<fs::path> beside(const fs::path& folder) {
   return all;
 }
 
-std::vector<fs::path> places() {
+std::vector<fs::path> model_places() {
   std::vector<fs::path> all;
   if (const char* named = std::getenv("FOVEA_MODELS")) {
     for (std::string_view left = named; !left.empty();) {
@@ -58,7 +58,7 @@ bool is_shipped_model(const std::string& name) {
 
 std::vector<std::string> shipped_models() {
   std::vector<std::string> found;
-  for (const fs::path& place : places()) {
+  for (const fs::path& place : model_places()) {
     std::error_code code;
     for (const fs::directory_entry& entry : fs::directory_iterator(place, code)) {
       if (!is_model_folder(entry.path().string())) continue;
@@ -70,6 +70,12 @@ std::vector<std::string> shipped_models() {
   std::sort(found.begin(), found.end(),
             [](const std::string& a, const std::string& b) { return name_of(a) < name_of(b); });
   return found;
+}
+
+std::vector<std::string> model_search_path() {
+  std::vector<std::string> folders;
+  for (const fs::path& place : model_places()) folders.push_back(place.lexically_normal().string());
+  return folders;
 }
 
 std::string find_model(const std::string& name) {

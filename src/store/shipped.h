@@ -11,6 +11,7 @@ namespace fovea {
 // (separated by colons), in `models` in the working directory, and beside the installed or built program; of models
 // with the same name, the first is used.
 std::vector<std::string> shipped_models();
+std::vector<std::string> model_search_path();  // these folders, in that order
 bool is_model_folder(const std::string& path);
 bool is_shipped_model(const std::string& name);
 // The given folder, or that of the shipped model of the name. Throws an Error that lists the shipped models if there is

@@ -46,7 +46,16 @@ TEST_F(App, SettingsWithoutEffectAreWarnedOf) {
             std::string::npos)
       << heads.err;
   EXPECT_TRUE(fovea_command({"translate", "-m", model(), "--length-penalty", "1"}, "a\n")
-                  .err.starts_with("warning: length_penalty has no effect: it needs beam above 1\n"));
+                  .err.starts_with("warning: --length-penalty has no effect: it needs --beam above 1\n"));
+}
+
+TEST_F(App, SearchMistakesNameTheFlags) {
+  expect_failure({"translate", "-m", model(), "--nbest", "3", "a"}, 1,
+                 "fovea: --nbest: expected at most the beam size of 1, got 3\n");
+  const Outcome got = fovea_command({"view", "-m", model(), "--temperature", "2", "a"});
+  EXPECT_EQ(got.status, 1);
+  EXPECT_EQ(got.err,
+            "fovea: --temperature, --top-k and --top-p have an effect with sampling only: set --sample, too\n");
 }
 
 TEST_F(App, AModelIsNoText) {

@@ -72,6 +72,7 @@ TEST(Fields, SuggestWhatWasMeant) {
   EXPECT_EQ(fields.nearest_key("inner.knid"), "inner.kind");  // letters swapped
   EXPECT_EQ(fields.nearest_key("inner.rate_max"), "inner.rate");
   EXPECT_EQ(fields.nearest_key("lyers"), "layers");
+  EXPECT_EQ(fields.nearest_key("knid"), "inner.kind");  // both
   EXPECT_EQ(fields.nearest_key("inner.q"), "");
   EXPECT_EQ(nearest_spelling("lr", {"ema", "warmup"}), "");
 }

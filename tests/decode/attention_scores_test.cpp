@@ -1,18 +1,18 @@
-// The scores of attention that a record holds are those its weights were made of, in every model and mechanism, and
-// keeping them changes nothing.
+// The captured scores of attention are those that the weights were computed from, in every model and mechanism, and
+// capturing them does not change the search.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "decode/scenes.h"
+#include "decode/test_models.h"
 
 namespace fovea {
 namespace {
 
 constexpr int64_t kWords = 11;
 
-// One row of an attention: the cells that may be seen.
+// One row of an attention, without masked cells.
 struct Row {
   std::vector<double> weights, scores, places;
   double center = 0;  // local-p
@@ -95,7 +95,7 @@ void expect_made_of_scores(const Hypothesis& h, const ModelConfig& model) {
   }
 }
 
-// All mechanisms, and what else enters scores.
+// All mechanisms, and the other settings that enter the scores.
 std::vector<Setup> setups_of(const std::string& architecture) {
   std::vector<Setup> all = mechanisms(architecture);
   for (const char* relative : {"alibi", "rotary", "shaw"}) {

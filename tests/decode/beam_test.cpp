@@ -1,16 +1,16 @@
-// What a beam must find (all there is, where it is wide enough), and the rules a target can be held to.
+// A beam that is wide enough finds all targets; targets obey the limits of their length and of repeated n-grams.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
-#include "decode/scenes.h"
+#include "decode/test_models.h"
 #include "support.h"
 
 namespace fovea {
 namespace {
 
-constexpr int64_t kWords = 6, kLongest = 3;  // unknown and two words
+constexpr int64_t kWords = 6, kLongest = 3;  // two tokens besides the special ones
 
 Setup setup_named(const std::string& name) {
   for (const Setup& setup : setups()) {
@@ -19,7 +19,7 @@ Setup setup_named(const std::string& name) {
   return {};
 }
 
-// Every target there is, best first as search has it.
+// All possible targets, in the order of search().
 void enumerate(const SmallModel& model, const ParallelCorpus& sources, int64_t row, const Hypothesis& before,
                std::vector<Hypothesis>& all) {
   const std::vector<double> log_probs = next_log_probs(model, sources, row, before.ids);
@@ -63,7 +63,7 @@ TEST_P(ExhaustiveTest, AWideBeamFindsEverything) {
         EXPECT_NEAR(got[i].score, all[i].score, 1e-5 * (1 + std::abs(all[i].score))) << i;
       }
     }
-    // Stopping early loses nothing when the beam holds everything.
+    // With a beam that holds all hypotheses, stopping early finds the same.
     SearchOptions one = options;
     one.nbest = 1;
     const auto best = find_with(model, sources, one);
@@ -99,7 +99,7 @@ TEST_F(RulesTest, NoRunOfWordsOccursTwice) {
 }
 
 TEST_F(RulesTest, WithEveryWordForbiddenWhatWasThereIsReturned) {
-  // There are eight words; none may come again, and the end not before twenty.
+  // There are eight tokens that must not be repeated, and the target must have at least twenty.
   for (const bool sample : {false, true}) {
     for (const auto& sentence : find({.no_repeat_ngram = 1, .min_length = 20, .max_length = 30, .sample = sample})) {
       ASSERT_EQ(sentence.size(), 1U);
@@ -119,7 +119,7 @@ TEST_F(RulesTest, LengthsStayWithinTheirLimits) {
         EXPECT_TRUE(h.finished || h.ids.size() == 6);
       }
     }
-    // One word for each of the source and its end mark, and 20 more.
+    // One token for each source token and the end mark, and 20 more.
     const auto found = find({.beam = beam, .min_length = 100, .max_length = 200, .max_ratio = 1.0});
     for (const auto& sentence : found) EXPECT_EQ(sentence[0].log_probs.size(), 101U);
     const auto cut = find({.beam = beam, .no_repeat_ngram = 0, .min_length = 10, .max_length = 200, .max_ratio = 1.0});

@@ -1,11 +1,11 @@
-// What a model would have said: targets that must begin with given words, rows of attention replaced, heads switched
-// off; and looking on while a search runs.
+// Interventions in a search: forced prefixes, replaced rows of attention weights, heads that are switched off. Also the
+// watcher of a running search.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 
-#include "decode/scenes.h"
+#include "decode/test_models.h"
 
 namespace fovea {
 namespace {
@@ -55,7 +55,7 @@ TEST(ForcedPrefix, WordsComeFirstAndTheRestFollowsFromThem) {
           const ForcedPrefix& begin = options.prefixes[i];
           ASSERT_GE(h.ids.size(), begin.size());
           for (size_t t = 0; t < begin.size(); ++t) EXPECT_EQ(h.ids[t], begin[t][0]);
-          // Each word has the probability that it has after the words before it.
+          // Each token has its probability after the tokens before it.
           const std::vector<double> next = next_log_probs(small, sources, static_cast<int64_t>(i),
                                                           {h.ids.begin(), h.ids.begin() + std::ssize(begin)});
           const int32_t word = h.ids.size() > begin.size() ? h.ids[begin.size()] : kEnd;
@@ -79,7 +79,7 @@ TEST(ForcedPrefix, OfSeveralTheLikeliestAndNothingForcedIsNothingChanged) {
   EXPECT_EQ(find_with(small, sources, options)[0][0].ids[0], likelier);
   options.prefixes = {{}};
   expect_same(find_with(small, sources, options)[0], plain[0]);
-  // A search that is made to begin as it would have begun goes on as it would have gone on.
+  // A prefix of the unforced result leads to the same result.
   SearchOptions greedy{.max_length = 9};
   const Hypothesis free = find_with(small, sources, greedy)[0][0];
   for (size_t t = 0; t < free.ids.size(); ++t) {
@@ -114,14 +114,14 @@ TEST(AttentionEdits, AReplacedRowIsWhatIsLookedAt) {
         }
       }
       if (beam > 1) continue;
-      // What came before is as it was; what came of it is not.
+      // Steps before the edit are unchanged; later ones differ.
       EXPECT_NEAR(edited.log_probs[0], plain.log_probs[0], 1e-5);
       EXPECT_NE(edited.log_probs[1], plain.log_probs[1]);
     }
   }
 }
 
-// A row that is replaced by itself changes nothing but roundings, and forced targets take edits as decoding does.
+// Replacing a row by itself changes only rounding, and teacher forcing applies edits as decoding does.
 TEST(AttentionEdits, ItsOwnRowChangesNothingAndForcedIsAsDecoded) {
   for (const auto& setup : setups()) {
     if (!attends(setup.config)) continue;
@@ -193,7 +193,7 @@ class Recorder : public SearchWatcher {
   std::map<int64_t, SearchTree> trees;
 };
 
-// The step's weights are row t of the hypothesis's.
+// The weights of a step are row t of the weights of the hypothesis.
 void expect_row(const std::vector<HypothesisWeights>& step, const std::vector<HypothesisWeights>& all, int64_t t) {
   for (const HypothesisWeights& w : all) {
     if (w.kind == AttentionTrace::Kind::kEncoderSelf) continue;
@@ -228,7 +228,7 @@ TEST(Watcher, SeesWhatComesOutStepByStep) {
         const std::vector<SearchStep>& told = recorder.steps[static_cast<int64_t>(i)];
         std::vector<int32_t> words = best.ids;
         if (best.finished) words.push_back(kEnd);
-        // A step takes back what was told from its place on; what is left in the end is the best hypothesis.
+        // A step replaces the reported steps from its position on; the last version is the best hypothesis.
         std::vector<SearchStep> steps;
         for (const SearchStep& step : told) {
           ASSERT_LE(step.step, std::ssize(steps));

@@ -1,9 +1,9 @@
-// Decoding with weights of 8 bits: what it takes a word's log-probability to be is near what it is in f32.
+// Decoding with 8-bit weights: log-probabilities are close to those in f32.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "decode/scenes.h"
+#include "decode/test_models.h"
 #include "kernels/cpu/common/processor.h"
 #include "ops/ops.h"
 
@@ -18,7 +18,7 @@ ModelConfig large_enough(ModelConfig config) {  // for products to be in int8
   return config;
 }
 
-// How far the log-probabilities of decoded words are from what they are in f32: the root of the mean square.
+// The root mean square difference of the log-probabilities of decoded tokens from those in f32.
 double error_in(Precision precision, const SmallModel& small) {
   ParallelCorpus pairs = some_sources(kWords);
   const auto found = [&] {
@@ -40,9 +40,9 @@ double error_in(Precision precision, const SmallModel& small) {
 
 class Int8DecodeTest : public ::testing::TestWithParam<Setup> {};
 
-// How much a model makes of an error is its own affair, and bf16 shows it. A value in bf16 is off by up to 1/512 of
-// itself, in int8 by up to 1/254 of the largest of its row: for values spread evenly four times as much, for bell
-// shapes, whose largest is three times the usual or more, up to three times that.
+// How much a rounding error matters depends on the model, and is measured with bf16. The relative error of a bf16 value
+// is at most 1/512; that of an int8 value is at most 1/254 of the largest value of its row. That is four times as much
+// for uniformly distributed values, and up to three times that again for normally distributed ones.
 TEST_P(Int8DecodeTest, LogProbabilitiesAreNearThoseInF32) {
   if (!cpu::kUsesAvx512Vnni || !cpu::kUsesAvx512Bf16) GTEST_SKIP() << "this machine rounds to one of the two at most";
   const SmallModel small(large_enough(GetParam().config), kWords, 3);
@@ -51,8 +51,8 @@ TEST_P(Int8DecodeTest, LogProbabilitiesAreNearThoseInF32) {
   EXPECT_GT(int8_error, bf16_error) << "nothing was rounded to int8";
 }
 
-// Where a choice hangs on the least difference (a hard selection, the edge of a predicted window), an error has no
-// bound that rounding could give.
+// Where a decision depends on a small difference (a hard selection, the edge of a predicted window), rounding gives no
+// bound of the error.
 std::vector<Setup> smooth_setups() {
   std::vector<Setup> all = setups();
   std::erase_if(all, [](const Setup& setup) {

@@ -1,12 +1,13 @@
-// The attention record is that of the decode: the same as an unfused recomputation in every model and mechanism, for
-// every candidate and every batch size, with masked cells absent and tokens where they stand in the text.
+// An attention record has the weights of the decoding: the same as an unfused recomputation in every model and
+// mechanism, for every candidate and every batch size, with masked cells absent and tokens at their offsets in the
+// text.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "decode/attention_history.h"
 #include "decode/record.h"
-#include "decode/scenes.h"
+#include "decode/test_models.h"
 #include "support.h"
 #include "text/utf8.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int64_t kWords = 11;
 
-// The weights of one forced target, alone in its batch, on a tape: there nothing is fused.
+// The weights of one teacher-forced target, alone in its batch, on a tape, where nothing is fused.
 std::vector<HypothesisWeights> unfused(const EncoderDecoder& model, const ParallelCorpus& sources, int64_t row,
                                        const std::vector<int32_t>& words) {
   ParallelCorpus pair;
@@ -45,7 +46,7 @@ void expect_near(const HypothesisWeights& got, const HypothesisWeights& expected
         ASSERT_NEAR(x, y, 1e-5) << "head " << h << " row " << t << " column " << s;
       }
       if (got.centers.empty()) continue;
-      // A centre is a share of the columns.
+      // A centre is a fraction of the number of columns.
       ASSERT_NEAR(got.centers[static_cast<size_t>(h * got.rows + t)],
                   expected.centers[static_cast<size_t>(h * expected.rows + t)],
                   1e-5 * static_cast<double>(got.columns));
@@ -126,7 +127,7 @@ TEST(RecordAlternatives, AreTheLikeliestWordsOfEachStep) {
   }
 }
 
-// A model of random weights with vocabularies of text.
+// A model with random weights and vocabularies that were trained on the lines.
 LoadedModel loaded(const ModelConfig& config, const std::vector<std::string>& lines, const VocabularyOptions& kind,
                    bool reverse_source = false) {
   LoadedModel model;
@@ -199,7 +200,7 @@ TEST(MakeRecord, KnowsWhereTokensStand) {
   }
 }
 
-// Token by token, as a search tells them, each stands where it stands in the whole.
+// Recorded one by one during a search, tokens have the same offsets as in the whole text.
 TEST(StepRecorder, KnowsWhereTokensStandWithoutReadingAllAgain) {
   const std::vector<std::string> lines = {"der müde Hund schläft", "我爱你 和 猫", "القطة تحب السمك",
                                           "the tired dog 🐕"};
@@ -212,14 +213,14 @@ TEST(StepRecorder, KnowsWhereTokensStandWithoutReadingAllAgain) {
       SCOPED_TRACE(kind.kind + ": " + line);
       const std::vector<int32_t> words = model.target->encode(line);
       const AttentionRecord whole = forced_record(model, line, line);
-      for (size_t t = 0; t <= words.size(); ++t) {  // from 0 again: what was there before is taken back
+      for (size_t t = 0; t <= words.size(); ++t) {  // starting again at 0 replaces the earlier steps
         const int32_t word = t < words.size() ? words[t] : kEnd;
         const RecordToken token = recorder.add({.step = static_cast<int64_t>(t), .id = word}).token;
         EXPECT_EQ(recorder.steps(), static_cast<int64_t>(t) + 1);
         EXPECT_EQ(recorder.characters(recorder.steps()), token.end);
         const RecordToken& expected = whole.target[t];
         EXPECT_EQ(token.mark, expected.mark);
-        // The first bytes of a character are nothing until it is whole.
+        // The first bytes of a character have no text until the character is complete.
         const bool part = t < words.size() && model.target->piece(word).starts_with("<0x");
         if (part && expected.end == expected.begin) continue;
         EXPECT_EQ(token.text, expected.text);
@@ -264,7 +265,7 @@ TEST(MakeRecord, LeavesOutWhatWasMasked) {
   }
 }
 
-// What was read backwards is shown in the order of the text: the same model with its source turned round by hand.
+// A source that is read backwards is recorded in the order of the text, as for the same model with a reversed source.
 TEST(MakeRecord, TurnsABackwardSourceRound) {
   const std::vector<std::string> lines = {"abcdefghijkl"};
   const ModelConfig config = mechanisms("bahdanau")[0].config;

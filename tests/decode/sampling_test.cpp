@@ -1,11 +1,11 @@
-// Sampling: repeatable, independent of batches, and as frequent as the model says.
+// Sampling is repeatable, independent of batches, and has the frequencies of the model's distribution.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "decode/scenes.h"
+#include "decode/test_models.h"
 
 namespace fovea {
 namespace {
@@ -23,24 +23,24 @@ class SamplingTest : public ::testing::Test {
     return all;
   }
 
-  // Draws many first words of one sentence and compares them with their probabilities.
+  // Samples many first tokens of one sentence and compares their frequencies with their probabilities.
   void expect_frequencies(SearchOptions options, const std::vector<double>& expected) {
-    constexpr int64_t kDraws = 20000;
+    constexpr int64_t kSamples = 20000;
     options.sample = true;
-    options.nbest = kDraws;
+    options.nbest = kSamples;
     options.max_length = 1;
     ParallelCorpus one;
     one.source.append(sources.source[0]);
     std::vector<double> share(expected.size());
     const auto found = find_with(model, one, options);
     for (const Hypothesis& h : found[0]) {
-      share[static_cast<size_t>(h.finished ? kEnd : h.ids[0])] += 1.0 / kDraws;
+      share[static_cast<size_t>(h.finished ? kEnd : h.ids[0])] += 1.0 / kSamples;
     }
     const double all = std::accumulate(expected.begin(), expected.end(), 0.0);
     for (size_t word = 0; word < share.size(); ++word) {
       const double p = expected[word] / all;
-      // Four deviations, and for rare words, whose counts are no normal distribution, three draws.
-      EXPECT_NEAR(share[word], p, 4 * std::sqrt(p * (1 - p) / kDraws) + 3.0 / kDraws) << word;
+      // Four standard deviations, and three samples more for rare tokens, whose counts are not normally distributed.
+      EXPECT_NEAR(share[word], p, 4 * std::sqrt(p * (1 - p) / kSamples) + 3.0 / kSamples) << word;
     }
   }
 
@@ -79,7 +79,7 @@ TEST_F(SamplingTest, TheLikeliestAloneAreDrawn) {
   std::vector<double> three = p;
   for (double& x : three) x = x >= sorted[2] ? x : 0;
   expect_frequencies({.top_k = 3}, three);
-  // A little less than the share of the first two, so that it takes both of them.
+  // A little less than the probability of the first two, so that both are in the nucleus.
   const double all = std::accumulate(p.begin(), p.end(), 0.0);
   std::vector<double> two = p;
   for (double& x : two) x = x >= sorted[1] ? x : 0;

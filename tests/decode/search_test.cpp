@@ -1,5 +1,5 @@
-// Search over every architecture: against a plain greedy loop of forced decoding, against the scores that forced
-// decoding gives, and the same however sentences are batched.
+// Search with every architecture, compared with a plain greedy loop of teacher forcing and with scores of teacher
+// forcing. The results do not depend on how sentences are batched.
 #include "decode/search.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "decode/scenes.h"
+#include "decode/test_models.h"
 #include "tensor/cuda.h"
 
 namespace fovea {
@@ -20,8 +20,8 @@ class SearchTest : public ::testing::TestWithParam<Setup> {
     return find_with(small, some_sources(11), options, together);
   }
 
-  // How far log p of a word may be from what another order of the same sums gives. Either is exact for weights that are
-  // off by a few half units in the last place; softmax adds a few roundings of its own.
+  // How much log p of a token may differ when sums are computed in another order. Each result is exact for weights that
+  // differ by a few half units in the last place; softmax adds a few roundings of its own.
   double tolerance(const ParallelCorpus& sources, const std::vector<std::vector<Hypothesis>>& found) const {
     ParallelCorpus pairs = sources;
     for (const auto& sentence : found) pairs.target.append(sentence[0].ids);
@@ -58,8 +58,8 @@ TEST_P(SearchTest, BatchesDoNotMatter) {
   }
 }
 
-// The second time a step is recorded, the third time repeated; in between, other batches are.
-TEST_P(SearchTest, RecordedOnACardItIsTheSame) {
+// A step is captured the second time and launched from then on; other batches come in between.
+TEST_P(SearchTest, CudaGraphsGiveTheSame) {
   if (cuda::device_count() == 0) GTEST_SKIP() << "no card here";
   const SmallModel card(GetParam().config, 11, 3, 0.5f, Device::cuda());
   const ParallelCorpus sources = some_sources(11);

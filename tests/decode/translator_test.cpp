@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "decode/scenes.h"
+#include "decode/test_models.h"
 #include "support.h"
 #include "temporary_folder.h"
 

@@ -1,9 +1,9 @@
-// The weights of a hypothesis are those its words were chosen with, and several models decode as their mean.
+// The weights of a hypothesis are those of its decoding steps, and an ensemble decodes with the mean of its models.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "decode/scenes.h"
+#include "decode/test_models.h"
 #include "support.h"
 
 namespace fovea {
@@ -15,7 +15,7 @@ class WeightsTest : public ::testing::TestWithParam<Setup> {
   ParallelCorpus sources = some_sources(11);
 };
 
-// Cell by cell; the forced target has a row more where the hypothesis did not end.
+// Compares cell by cell; the teacher-forced target has one row more where the hypothesis is not finished.
 void expect_same(const HypothesisWeights& got, const HypothesisWeights& forced) {
   EXPECT_EQ(got.kind, forced.kind);
   EXPECT_EQ(got.layer, forced.layer);
@@ -57,7 +57,7 @@ TEST_P(WeightsTest, FollowAHypothesisBack) {
         EXPECT_EQ(h.weights[w].rows, encoder ? source : std::ssize(h.log_probs));
         EXPECT_EQ(h.weights[w].columns, self ? std::ssize(h.log_probs) : source);
         EXPECT_EQ(std::ssize(h.weights[w].weights), h.weights[w].heads * h.weights[w].rows * h.weights[w].columns);
-        // Decoding has encoder self attention first; forced decoding as well.
+        // Both decoding and teacher forcing return encoder self-attention first.
         expect_same(h.weights[w], scored[i].weights[w]);
       }
     }

@@ -33,6 +33,14 @@ class Shipped : public ::testing::Test {
   TemporaryFolder first_, second_;
 };
 
+TEST_F(Shipped, TheSearchPathStartsWithTheEnvironment) {
+  const std::vector<std::string> path = model_search_path();
+  ASSERT_GE(path.size(), 3U);
+  EXPECT_EQ(path[0], first_.path());
+  EXPECT_EQ(path[1], second_.path());
+  EXPECT_EQ(path[2], "models");
+}
+
 TEST_F(Shipped, ModelsAreFoundByTheirNames) {
   EXPECT_EQ(find_model("phonemes"), first_.file("phonemes"));
   EXPECT_EQ(find_model("en-zh"), first_.file("en-zh"));  // of equal names the first

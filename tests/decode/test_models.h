@@ -11,13 +11,13 @@
 namespace fovea {
 
 std::vector<Setup> setups();
-// Every score, scope and selection that go together, in every architecture that attends.
+// Every valid combination of score, scope and selection, in one architecture.
 std::vector<Setup> mechanisms(const std::string& architecture);
 
-// A random model that ends now and then: nothing in it is 0, and the end mark is made likelier by `end`.
+// A random model whose hypotheses end sometimes: no weight is 0, and `end` is added to the logit of the end mark.
 struct SmallModel {
   SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end = 0.5f, Device device = Device::cpu());
-  int64_t vocabulary;  // words of either side
+  int64_t vocabulary;  // the size of either vocabulary
   Parameters parameters;
   std::unique_ptr<EncoderDecoder> model;
 };
@@ -29,12 +29,12 @@ std::vector<std::vector<Hypothesis>> find_with(const SmallModel& model, const Pa
                                                const SearchOptions& options, int64_t together = 32);
 std::vector<Hypothesis> score_with(const SmallModel& model, const ParallelCorpus& pairs, bool capture_weights = false);
 
-// log p of what may follow a prefix, one sentence alone, by running the model over all of it.
+// log p of each token after a prefix, for one sentence alone, by teacher forcing of the whole prefix.
 std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus& sources, int64_t row,
                                    const std::vector<int32_t>& prefix);
-// How well f32 can know log p of a word: the largest change, over the pairs' target words, when every weight is off by
-// up to half a unit in the last place, in exact arithmetic (f64 on the reference). Feeding its output back, a recurrent
-// model multiplies such a difference at each step.
+// The precision of log p in f32: the largest change, over the tokens of the pairs' targets, when every weight is
+// changed by up to half a unit in the last place, in nearly exact arithmetic (f64 on the reference). A recurrent model,
+// which reads its own output, multiplies such a difference at each step.
 double sensitivity(const ModelConfig& config, const SmallModel& model, const ParallelCorpus& pairs);
 
 Hypothesis greedy_by_force(const SmallModel& model, const ParallelCorpus& sources, int64_t row, int64_t longest);

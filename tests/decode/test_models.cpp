@@ -1,4 +1,4 @@
-#include "decode/scenes.h"
+#include "decode/test_models.h"
 
 #include <algorithm>
 #include <cmath>
@@ -61,8 +61,8 @@ std::vector<Setup> mechanisms(const std::string& architecture) {
 SmallModel::SmallModel(const ModelConfig& config, int64_t words, uint64_t seed, float end, Device device)
     : vocabulary(words), parameters(device), model(make_model(parameters, config, {words, words})) {
   parameters.allocate(seed);
-  // What is drawn for training hardly tells words apart; matrices three times as large do, and what begins as 0
-  // must count.
+  // With initial weights, all tokens are about as likely; matrices three times as large tell them apart. Weights that
+  // start at 0 get a random value, so that they have an effect.
   Random random(seed, 9);
   for (const Parameter& p : parameters.list()) {
     std::vector<float> x = to_host<float>(p.value());
@@ -122,7 +122,7 @@ std::vector<double> next_log_probs(const SmallModel& model, const ParallelCorpus
 
 namespace {
 
-// The model in f64, each of its weights changed by a random share of at most `relative`.
+// The model in f64, with each weight changed by a random fraction of at most `relative`.
 std::unique_ptr<EncoderDecoder> in_f64(Parameters& parameters, const ModelConfig& config, const SmallModel& model,
                                        int64_t words, double relative, uint64_t seed) {
   auto made = make_model(parameters, config, {words, words});
@@ -139,7 +139,7 @@ std::unique_ptr<EncoderDecoder> in_f64(Parameters& parameters, const ModelConfig
   return made;
 }
 
-// log p of all words of the pairs' targets and of their ends.
+// log p of all tokens of the pairs' targets, the end marks included.
 std::vector<double> exact_log_probs(const EncoderDecoder& model, const ParallelCorpus& pairs) {
   std::vector<double> log_probs;
   for (int64_t row = 0; row < pairs.size(); ++row) {
