@@ -18,8 +18,8 @@ void add_permutations(std::vector<Layer>& list) {
     Shape x;
     std::array<int, Shape::kMaxRank> axes;
   };
-  for (const Order& order : {Order{{33, 70, 130}, {1, 0, 2}}, Order{{33, 70, 130}, {2, 0, 1}},
-                             Order{{70, 1030}, {1, 0}}, Order{{3, 65, 8, 31}, {0, 3, 2, 1}}}) {
+  for (const Order& order : {Order{{2, 3, 4500}, {1, 0, 2}}, Order{{17, 40, 70}, {2, 0, 1}}, Order{{70, 530}, {1, 0}},
+                             Order{{3, 65, 8, 31}, {0, 3, 2, 1}}}) {
     list.push_back({"permute", 2, 2, [order](Maker& make) -> std::vector<Tensor> {
                       std::vector<int64_t> sizes;
                       for (int i = 0; i < order.x.rank(); ++i)
@@ -36,7 +36,7 @@ void add_permutations(std::vector<Layer>& list) {
 void add_gathers(std::vector<Layer>& list) {
   for (const GatherShape& s :
        {GatherShape{17, 2000, 200, 1, 1, 1}, GatherShape{12, 50, 100, 1, 4, 1}, GatherShape{3, 40, 300, 70, 1, 1},
-        GatherShape{2, 9, 90, 40, 2, 40}, GatherShape{1, 20, 77, 24, 1, 6}, GatherShape{1, 3, 500, 1100, 1, 1}}) {
+        GatherShape{2, 9, 90, 40, 2, 40}, GatherShape{1, 20, 77, 24, 1, 6}, GatherShape{1, 3, 70, 600, 1, 1}}) {
     list.push_back(
         {"gather", 64, 4, [s](Maker& make) -> std::vector<Tensor> {
            std::vector<int32_t> at(static_cast<size_t>(s.index_outer * s.picks * s.index_inner));
@@ -98,7 +98,7 @@ void add_pooling(std::vector<Layer>& list) {
 }
 
 void add_batch_norm(std::vector<Layer>& list) {
-  for (const Shape& shape : {Shape{3001, 70}, Shape{40, 5}, Shape{2, 5000}, Shape{500, 1}}) {
+  for (const Shape& shape : {Shape{1201, 33}, Shape{40, 5}, Shape{2, 5000}, Shape{500, 1}}) {
     for (const bool training : {true, false}) {
       list.push_back({"batch_norm", 1024, 8, [=](Maker& make) -> std::vector<Tensor> {
                         const Shape channels = {shape[1]};
@@ -206,7 +206,7 @@ TEST(Layers, HaveTheSameBitsForEveryNumberOfThreads) {
   for (const Layer& layer : layers()) {
     for (const DType elements : {DType::kF32, DType::kBF16}) {
       const std::vector<Tensor> expected = run(layer, elements, 1);
-      for (const int threads : {2, 3, 4}) {
+      for (const int threads : {2, 3}) {
         const std::vector<Tensor> got = run(layer, elements, threads);
         for (size_t i = 0; i < got.size(); ++i) {
           if (!got[i]) continue;
