@@ -140,6 +140,7 @@ TEST_P(ModelTest, StepsToWhatItWouldBeForcedTo) {
 }
 
 TEST_P(ModelTest, SaysWhichAttentionsItHas) {
+  EXPECT_EQ(model->as_encoder_decoder(), model.get());
   const TeacherForced forced = model->teacher_force(scene.source, scene.before, true);
   const auto decoder = model->decode(scene.source, {.beams = 1, .longest = kTargetLength, .capture = true});
   decoder->step(scene.before.slice(0, 1));
