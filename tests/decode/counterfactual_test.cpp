@@ -157,10 +157,9 @@ TEST(AttentionEdits, AHeadThatIsOffBringsNothing) {
     const ParallelCorpus sources = one_source();
     SearchOptions options = short_search();
     const Hypothesis plain = find_with(small, sources, options)[0][0];
-    using Kind = AttentionTrace::Kind;
-    for (const Kind kind : {Kind::kCross, Kind::kEncoderSelf, Kind::kDecoderSelf}) {
-      if (kind != Kind::kCross && setup.config.architecture != "transformer") continue;
-      const int64_t heads = kind == Kind::kCross ? setup.config.attention.heads : setup.config.self_attention.heads;
+    for (const AttentionInfo& info : small.model->attentions()) {
+      const AttentionKind kind = info.kind;
+      const int64_t heads = info.config.heads;
       options.edits = {{.kind = kind, .layer = 0, .edit = {.head = heads - 1, .off = true}}};
       const Hypothesis edited = find_with(small, sources, options)[0][0];
       EXPECT_NE(edited.log_probs, plain.log_probs);
