@@ -1,8 +1,9 @@
-"""The tests of the page: its units, then in a browser, against the mock and against the program with a small model.
+"""The tests of the page: its style, its units, then in a browser against the mock and against the program.
 
-usage: check_page.py unit|mock|server WEB [FOVEA]
+usage: check_page.py style|unit|mock|server WEB [FOVEA]
 
-Exits with 77, and says why, where something that they need is not there.
+`style` runs the linter and the formatter's check, over the script and style sheets of the HTML views, too. `mock` also
+opens HTML views that the program writes. Exits with 77, and says why, where something that a test needs is not there.
 """
 import os
 import pathlib
@@ -59,9 +60,9 @@ def missing(part: str, web: pathlib.Path) -> str:
     version = subprocess.run([node, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     if int(version.lstrip("v").split(".")[0]) < NODE:
         return f"expected Node {NODE} or later, got {version}"
-    if not (web / "node_modules" / "playwright-core").exists():
+    if not all((web / "node_modules" / package).exists() for package in ("playwright-core", "eslint", "prettier")):
         return "the page's packages are not installed (npm install in web/)"
-    if part != "unit" and not os.environ.get("CHROMIUM") and not any(map(shutil.which, BROWSERS)):
+    if part in ("mock", "server") and not os.environ.get("CHROMIUM") and not any(map(shutil.which, BROWSERS)):
         return "there is no Chromium"
     if part == "mock" and not (web / "dist" / "index.html").exists():
         return "the page is not built (npm run build in web/)"
@@ -114,10 +115,12 @@ def main(part: str, web: pathlib.Path, fovea: str = "") -> int:
     if why:
         print(f"skipped: {why}")
         return SKIPPED
+    if part == "style":
+        return npm("lint", web) or npm("format:check", web)
     if part == "unit":
         return npm("test:unit", web)
     if part == "mock":
-        return npm("size", web) or npm("test:browser", web)
+        return npm("size", web) or npm("test:browser", web, FOVEA_PROGRAM=fovea)
     return against_server(web, fovea)
 
 

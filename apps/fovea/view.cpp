@@ -22,7 +22,7 @@
 #include "view/svg.h"
 #include "view/svg_render.h"
 #include "view/terminal.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea::app {
 

@@ -12,9 +12,9 @@
 #include "view/diagnostics.h"
 #include "view/record_arrays.h"
 #include "view/record_file.h"
-#include "view/select.h"
+#include "view/record_selection.h"
 #include "view/terminal.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea::app {
 

@@ -9,7 +9,7 @@
 #include "fovea/view_records.h"
 #include "text/lines.h"
 #include "view/record_file.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea::app {
 

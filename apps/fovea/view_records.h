@@ -8,7 +8,7 @@
 #include "decode/options.h"
 #include "fovea/flags.h"
 #include "view/align.h"
-#include "view/style.h"
+#include "view/picture_style.h"
 
 namespace fovea::app {
 

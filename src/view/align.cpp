@@ -22,9 +22,9 @@ void AlignOptions::describe(Fields& f) {
 
 namespace {
 
-// Whether white space separates words of a script without spaces: then the text was split into words already.
+// Whether white space separates words of a script without spaces, which means that the text was segmented before.
 bool is_split(std::string_view text) {
-  bool unspaced = false, space = false;  // the last character that is no space, and whether one follows it
+  bool unspaced = false, space = false;  // of the last character that is no space, and whether a space follows it
   for (const CodePoint& c : code_points(text)) {
     if (is_space(c.value)) {
       space = true;
@@ -37,10 +37,10 @@ bool is_split(std::string_view text) {
   return false;
 }
 
-// The number of each token's word; -1 for marks.
-std::vector<int64_t> numbers_of(const std::vector<RecordToken>& tokens, const std::string& text,
-                                const std::string& count) {
-  std::vector<size_t> byte_of;  // of each character
+// The number of the word that each token belongs to; -1 for special tokens.
+std::vector<int64_t> word_numbers(const std::vector<RecordToken>& tokens, const std::string& text,
+                                  const std::string& count) {
+  std::vector<size_t> byte_of;  // the first byte of each character
   for (const CodePoint& c : code_points(text)) byte_of.push_back(c.begin);
   byte_of.push_back(text.size());
   std::vector<size_t> begins;
@@ -50,15 +50,15 @@ std::vector<int64_t> numbers_of(const std::vector<RecordToken>& tokens, const st
   const std::vector<int64_t> spaced = word_indices(text, begins);
   const bool by_tokens = count == "auto" && !is_split(text);
   std::vector<int64_t> words = spaced;
-  int64_t more = 0;  // words that no space separates
+  int64_t extra = 0;  // words so far that no space separates from the word before
   for (size_t i = 0; i < tokens.size(); ++i) {
-    if (by_tokens && i > 0 && !tokens[i].mark && tokens[i].starts_word && spaced[i] == spaced[i - 1]) ++more;
-    words[i] = tokens[i].mark ? -1 : count == "pieces" ? static_cast<int64_t>(i) : spaced[i] + more;
+    if (by_tokens && i > 0 && !tokens[i].mark && tokens[i].starts_word && spaced[i] == spaced[i - 1]) ++extra;
+    words[i] = tokens[i].mark ? -1 : count == "pieces" ? static_cast<int64_t>(i) : spaced[i] + extra;
   }
   return words;
 }
 
-// Weights between words: columns summed, rows averaged; marks left out.
+// Weights between words: columns are summed, rows averaged, special tokens left out.
 struct WordWeights {
   int64_t rows = 0, columns = 0;
   std::vector<double> weights;
@@ -91,8 +91,8 @@ WordWeights word_weights(const Grid& grid, const std::vector<int64_t>& targets, 
 Alignment align(const AttentionRecord& record, const ReduceOptions& heads, const AlignOptions& options) {
   check(!heads.words && heads.attention == "cross", "align: expected the cross attention over pieces");
   const Grid grid = reduce(record, heads);
-  const WordWeights w = word_weights(grid, numbers_of(record.target, record.target_text, options.count),
-                                     numbers_of(record.source, record.source_text, options.count));
+  const WordWeights w = word_weights(grid, word_numbers(record.target, record.target_text, options.count),
+                                     word_numbers(record.source, record.source_text, options.count));
   Alignment links;
   for (int64_t t = 0; t < w.rows; ++t) {
     const auto row = w.weights.begin() + t * w.columns;

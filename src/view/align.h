@@ -1,4 +1,4 @@
-// From attention to alignment: the words a record's attention says belong together.
+// Reads a word alignment off the attention of a record.
 #pragma once
 
 #include <string>
@@ -16,9 +16,9 @@ struct AlignOptions {
   void describe(Fields& fields);
 };
 
-// Of the cross attention, reduced as `heads` says. Words are counted by white space, as other tools do; in text of a
-// script without spaces every token of the record counts, unless the text separates its words by spaces. The end marks
-// are aligned to nothing.
+// Aligns words by the cross attention, reduced as `heads` says. Words are separated by white space, as for other tools;
+// in a script without spaces every token counts as a word, unless the text separates its words by spaces. Special
+// tokens are not aligned.
 Alignment align(const AttentionRecord& record, const ReduceOptions& heads, const AlignOptions& options);
 
 }  // namespace fovea

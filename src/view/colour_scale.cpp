@@ -10,8 +10,9 @@ namespace fovea {
 
 namespace {
 
-// Sixteen steps from white to nearly black, equal by CIEDE2000 (5.8 +- 0.3 in blues), lightness falling in each;
-// colours between them are mixed in sRGB. One hue and falling lightness read alike with every colour vision deficiency.
+// Sixteen steps from white to nearly black, equal by CIEDE2000 (5.8 +- 0.3 in blues), each darker than the one before;
+// colours between them are mixed in sRGB. A palette of one hue and falling lightness is read alike with every colour
+// vision deficiency.
 using Palette = std::array<uint32_t, 17>;
 constexpr Palette kBlues = {0xffffff, 0xe9f2fa, 0xd3eafd, 0xb6daf9, 0x96c8f4, 0x78b5ed, 0x5ea1e2, 0x4a8fd4, 0x3d7fc5,
                             0x3370b4, 0x2d60a0, 0x285188, 0x24426d, 0x213352, 0x1c273a, 0x171c25, 0x111213};

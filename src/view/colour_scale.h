@@ -1,5 +1,5 @@
 // The colour scale of all pictures. Weight 0 has the colour of the paper and the largest weight shown the strongest
-// colour. web/src/views/colour.ts has the same palettes; tests/view/colour_cases.json holds both to the same colours.
+// colour. web/src/views/colour.ts has the same palettes; tests/view/cases/colours.json has the cases of both.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "view/grid.h"
-#include "view/style.h"
+#include "view/picture_style.h"
 
 namespace fovea {
 
@@ -18,7 +18,7 @@ struct Rgb {
 
 enum class Paper { kLight, kDark };
 
-// `share` from 0 to 1 of a palette: white to dark on light paper, dark to white on dark paper.
+// The colour at `share`, 0 to 1, of a palette, which runs from white to dark on light paper and back on dark paper.
 Rgb colour_at(const std::string& palette, double share, Paper paper);
 // Black or white, whichever has the higher contrast with a colour.
 Rgb ink_on(Rgb colour);
@@ -29,21 +29,21 @@ constexpr Rgb kPen{0xfe, 0xe8, 0x38};
 
 struct Tick {
   double weight, share;
-  std::string name;  // "0.25"; of the lowest tick of a log scale "≤ 0.001"
+  std::string name;  // "0.25"; the lowest tick of a log scale is "≤ 0.001"
 };
 
 class WeightScale {
  public:
-  // Ends at style.max_weight if that is set, else at the largest weight of the grids; at 1 if all weights are 0.
+  // The scale ends at style.max_weight if that is set, else at the largest weight of the grids, or at 1 if all are 0.
   WeightScale(const PictureStyle& style, std::span<const Grid> grids);
   WeightScale(const PictureStyle& style, const Grid& grid) : WeightScale(style, std::span(&grid, 1)) {}
 
   const PictureStyle& style() const { return style_; }
   double largest() const { return largest_; }
-  // Where a weight is on the scale, 0 to 1.
+  // The position of a weight on the scale, 0 to 1.
   double share(double weight) const;
   Rgb colour(double weight, Paper paper) const { return colour_at(style_.palette, share(weight), paper); }
-  // Round weights and the two ends of the scale, at least `gap` apart, with the ends always among them.
+  // The two ends of the scale and round weights between them, at least `gap` of the scale apart.
   std::vector<Tick> ticks(double gap) const;
 
  private:

@@ -20,7 +20,7 @@ constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 // A loss that falls by more than this factor is drawn on a logarithmic scale.
 constexpr double kWideRange = 20;
 
-// Fields of one line of the file; JSON has no infinity and no not-a-number, and writes null.
+// The fields of one line of the file. JSON has neither infinity nor NaN; the trainer writes null instead.
 class Line {
  public:
   Line(const std::string& text, std::string where) : where_(std::move(where)) {
@@ -28,7 +28,7 @@ class Line {
     check(json_.is_object(), "{}: expected a JSON object, got {}", where_, brief_value(json_));
   }
 
-  std::string word(const char* key) const {
+  std::string text(const char* key) const {
     check(json_.contains(key) && json_[key].is_string(), "{}: expected a text \"{}\"", where_, key);
     return json_[key].get<std::string>();
   }
@@ -42,7 +42,7 @@ class Line {
     check(step >= 0, "{}: expected a step from 0 up", where_);
     return step;
   }
-  // The numbers of a validation that are not the same for all.
+  // The names of the task's own metrics: every number that is not part of all validations.
   std::vector<std::string> metrics() const {
     const std::set<std::string> known = {"event", "step", "epoch", "loss", "best", "minutes"};
     std::vector<std::string> names;
@@ -58,7 +58,7 @@ class Line {
 };
 
 void add_line(RunCurves& run, const Line& line) {
-  const std::string event = line.word("event");
+  const std::string event = line.text("event");
   if (event == "train") {
     run.train_loss.push_back({line.step(), line.number("loss")});
     run.learning_rate.push_back({line.step(), line.number("learning_rate")});
@@ -85,12 +85,12 @@ void fit_axes(CurvePanel& panel) {
 
 void add_panel(std::vector<CurvePanel>& panels, CurvePanel panel) {
   fit_axes(panel);
-  if (panel.low > panel.high) return;  // no point at all
+  if (panel.low > panel.high) return;  // there is no point
   std::erase_if(panel.curves, [](const PanelCurve& curve) { return curve.points->empty(); });
   panels.push_back(std::move(panel));
 }
 
-// Round numbers, a few: multiples of 1, 2 or 5 times a power of ten.
+// At most `most` round numbers: multiples of 1, 2 or 5 times a power of ten.
 std::vector<double> round_ticks(double low, double high, int most) {
   if (!(high > low)) return {low};
   double power = std::pow(10, std::floor(std::log10((high - low) / most)) - 1);
@@ -106,7 +106,7 @@ std::vector<double> round_ticks(double low, double high, int most) {
   }
 }
 
-// Powers of ten, or 1, 2 and 5 times them, whichever are more and not too many.
+// Powers of ten, or 1 and 3, or 1, 2 and 5 times them: the densest that has at most `most` ticks.
 std::vector<double> logarithmic_ticks(double low, double high, int most) {
   std::vector<double> best = {low};
   for (const std::vector<double>& parts : {std::vector<double>{1}, {1, 3}, {1, 2, 5}}) {
@@ -142,7 +142,7 @@ RunCurves read_run(const std::string& folder) {
   for (int64_t number = 1; begin < bytes.size(); ++number) {
     const size_t end = bytes.find('\n', begin);
     const std::string text = bytes.substr(begin, end == std::string::npos ? end : end - begin);
-    // Without its newline the last line may be half of one.
+    // A last line without a newline may be incomplete.
     if (end == std::string::npos && !Json::accept(text)) break;
     add_line(run, Line(text, fmt::format("{}:{}", path, number)));
     if (end == std::string::npos) break;

@@ -1,5 +1,5 @@
-// The course of a training, from a run folder's metrics.jsonl: loss, the validation's metric and the learning rate, as
-// curves in a terminal and as SVG; several runs over one another.
+// Draws the training curves of a run folder's metrics.jsonl in a terminal and as SVG: loss, validation metrics and the
+// learning rate; several runs in the same panels.
 #pragma once
 
 #include <map>
@@ -12,21 +12,21 @@
 namespace fovea {
 
 struct CurvePoint {
-  double step = 0, value = 0;  // not a number where a run had none: the curve has a gap
+  double step = 0, value = 0;  // NaN is a gap in the curve
 };
 using Curve = std::vector<CurvePoint>;
 
 struct RunCurves {
-  std::string name;    // the folder's
-  std::string folder;  // as it was given; tells runs of one name apart
+  std::string name;    // of the folder
+  std::string folder;  // the path as given; tells runs of the same name apart
   Curve train_loss, validation_loss, learning_rate;
-  std::map<std::string, Curve> metrics;  // "bleu", "exact", ... of validations
+  std::map<std::string, Curve> metrics;  // of validation: "bleu", "exact", ...
 };
 
-// Errors name the file and the line. A last line that is not complete is not read: the run may be writing it.
+// Errors name the file and the line. An incomplete last line is ignored, because the run may still be writing it.
 RunCurves read_run(const std::string& folder);
 
-// A curve of one panel. One that is marked has few points, and they show.
+// A curve of a panel. A marked curve has few points, and each is drawn as a dot.
 struct PanelCurve {
   std::string name;
   size_t run = 0;
@@ -34,25 +34,25 @@ struct PanelCurve {
   const Curve* points = nullptr;
 };
 
-// Curves over the same axes. Steps run from 0 to the last of all panels.
+// Curves over the same axes. The step axis runs from 0 to the last step of all panels.
 struct CurvePanel {
   std::string title;
   std::vector<PanelCurve> curves;
   double last_step = 0, low = 0, high = 0;
   bool logarithmic = false;
 
-  double across(double step) const;  // 0 to 1
-  double up(double value) const;     // 0 to 1
+  double across(double step) const;  // horizontal position, 0 to 1
+  double up(double value) const;     // vertical position, 0 to 1
   std::vector<double> step_ticks(int most) const;
   std::vector<double> value_ticks(int most) const;
 };
 
-// Loss, each metric and the learning rate: those that any run has. Error when nothing has been measured.
-// Points into `runs`.
+// One panel each for loss, every metric and the learning rate, if any run has it. Throws an Error if no run has any.
+// The panels point into `runs`.
 std::vector<CurvePanel> curve_panels(std::span<const RunCurves> runs);
 std::string tick_text(double value);  // "0.002", "1600", "20k"
 
 std::string curves_text(std::span<const RunCurves> runs, const TerminalStyle& terminal);
-std::string curves_svg(std::span<const RunCurves> runs);  // a whole file; light or dark as the reader prefers
+std::string curves_svg(std::span<const RunCurves> runs);  // a complete file; light or dark as the reader prefers
 
 }  // namespace fovea

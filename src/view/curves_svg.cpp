@@ -1,4 +1,4 @@
-// Training curves as one SVG file: a panel below another, text as text, colours for light and dark.
+// Draws training curves as one SVG file: panels below each other, text as text, colours for light and dark.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr double kWidth = 720, kPanel = 240, kLeft = 64, kRight = 20, kTop = 30,
 constexpr double kMargin = 16, kText = 12, kSample = 28, kLegendLine = 18;
 constexpr int kColours = 8;
 
-// Light first, for readers that know no media queries.
+// The light colours are the default, for readers that do not know media queries.
 constexpr const char* kStyle = R"(  <style>
     .ground { fill: #ffffff; }
     text { font: 12px system-ui, sans-serif; fill: #1b1f24; }
@@ -73,7 +73,7 @@ class Svg {
     y_ += kPanel + legend;
   }
 
-  // Names one after another, in as many lines as they need; returns their height.
+  // Draws the names of the curves in as many lines as they need and returns the height of the legend.
   double draw_legend(const CurvePanel& panel) {
     double across = kMargin, line = y_ + kTop + 6;
     for (const PanelCurve& curve : panel.curves) {
@@ -89,7 +89,7 @@ class Svg {
   }
 
   static std::string colour(const PanelCurve& curve) { return fmt::format("c{}", curve.run % kColours); }
-  // Thin beside a marked one of the same run.
+  // A curve without dots is thin if the panel has curves with dots.
   static std::string classes(const CurvePanel& panel, const PanelCurve& curve) {
     const bool beside = std::any_of(panel.curves.begin(), panel.curves.end(), [](const auto& c) { return c.marked; });
     return fmt::format("curve {}{}", beside && !curve.marked ? "thin " : "", colour(curve));
@@ -98,10 +98,10 @@ class Svg {
     body_ +=
         fmt::format("  <circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>\n", colour(curve), across, down);
   }
-  void text(double across, double down, std::string_view kind, std::string_view words,
+  void text(double across, double down, std::string_view kind, std::string_view content,
             std::string_view anchor = "start") {
     body_ += fmt::format("  <text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", kind, across,
-                         down, anchor, escape_xml(words));
+                         down, anchor, escape_xml(content));
   }
 
   void draw_axes(const CurvePanel& panel) {
@@ -121,7 +121,7 @@ class Svg {
 
   void draw_curve(const CurvePanel& panel, const PanelCurve& curve) {
     std::string path;
-    bool open = false;  // a point that is no number ends a stroke
+    bool open = false;  // whether a stroke is being drawn; NaN ends it
     for (const auto& [step, value] : *curve.points) {
       if (std::isfinite(value))
         path += fmt::format("{}{:.1f} {:.1f}", open ? "L" : "M", x(panel, step), y(panel, value));
@@ -134,7 +134,7 @@ class Svg {
     }
   }
 
-  double y_ = 0, plot_ = 0;  // where the panel begins, and what is drawn in it
+  double y_ = 0, plot_ = 0;  // the tops of the panel and of its plot
   std::string body_;
 };
 

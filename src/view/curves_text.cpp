@@ -1,5 +1,5 @@
-// Training curves in a terminal: braille dots, two across and four down in each character, where colours tell the
-// curves apart or there is only one; else a character for each curve.
+// Draws training curves in a terminal: with braille dots, two across and four down in each character, if colours tell
+// the curves apart or there is only one; else with a letter for each curve.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "text/utf8.h"
 #include "view/curves.h"
 #include "view/terminal_page.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea {
 
@@ -19,13 +19,13 @@ namespace {
 constexpr int64_t kAxis = 8;     // columns for the numbers of the vertical axis
 constexpr int64_t kHeight = 12;  // lines of a panel
 
-// Two for each run, for a dark and a light ground alike: the validation's, and the paler training's.
+// Two colours for each run, readable on dark and light backgrounds: for validation, and a paler one for training.
 constexpr std::array<Rgb, 5> kStrong = {{{0, 135, 215}, {215, 95, 0}, {0, 155, 105}, {175, 95, 175}, {175, 135, 0}}};
 constexpr std::array<Rgb, 5> kPale = {
     {{115, 175, 215}, {225, 155, 115}, {110, 185, 160}, {195, 155, 195}, {195, 175, 95}}};
 constexpr std::string_view kLetters = "*o+x#@%&=~";
 
-// Characters, each with the number of the curve that was drawn there last.
+// A canvas of characters, each with the number of the curve that was drawn there last.
 class Canvas {
  public:
   Canvas(int64_t columns, int64_t lines, bool braille) : columns_(columns), lines_(lines), braille_(braille) {
@@ -34,7 +34,7 @@ class Canvas {
     marked_.resize(dots_.size());
   }
 
-  // x and y from 0 to 1, y upwards.
+  // x and y are from 0 to 1; y points up.
   void line(double x0, double y0, double x1, double y1, int curve) {
     const double steps = std::max({1.0, std::abs(x1 - x0) * dots_across(), std::abs(y1 - y0) * dots_up()});
     for (double i = 0; i <= std::ceil(steps); ++i) {
@@ -45,7 +45,7 @@ class Canvas {
   void dot(double x, double y, int curve) {
     const auto across = std::lround(x * dots_across()), down = std::lround((1 - y) * dots_up());
     const auto cell = static_cast<size_t>((braille_ ? down / 4 : down) * columns_ + (braille_ ? across / 2 : across));
-    // Bits of a braille character by row and column.
+    // The bits of a braille character, by row and column.
     constexpr int kBits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     dots_[cell] |= braille_ ? kBits[down % 4][across % 2] : 1;
     curves_[cell] = curve;
@@ -84,7 +84,7 @@ class Panel {
         columns_(page.width() - kAxis - 1),
         braille_(page.terminal().unicode && (page.coloured() || panel.curves.size() == 1)),
         canvas_(columns_, kHeight, braille_) {
-    // Validations over all trainings.
+    // Validation curves are drawn after, and thus above, training curves.
     for (const bool marked : {false, true}) {
       for (size_t i = 0; i < panel.curves.size(); ++i) {
         if (panel.curves[i].marked == marked) draw_curve(panel.curves[i], static_cast<int>(i));
@@ -195,8 +195,8 @@ class Panel {
 }  // namespace
 
 std::string curves_text(std::span<const RunCurves> runs, const TerminalStyle& terminal) {
-  check(terminal.width >= TerminalStyle::kLeastWidth, "curves: expected a terminal at least {} columns wide, got {}",
-        TerminalStyle::kLeastWidth, terminal.width);
+  check(terminal.width >= TerminalStyle::kMinWidth, "curves: expected a terminal at least {} columns wide, got {}",
+        TerminalStyle::kMinWidth, terminal.width);
   TerminalPage page(terminal);
   bool first = true;
   for (const CurvePanel& panel : curve_panels(runs)) {

@@ -1,4 +1,5 @@
-// Numbers that say where attention went wrong (after Rikters & Fishel 2017, "Confidence through attention").
+// Numbers that show where attention went wrong (Rikters & Fishel 2017, "Confidence through attention").
+// web/src/model/diagnostics.ts computes the same; tests/view/cases/diagnostics.json has the cases of both.
 #pragma once
 
 #include <string>
@@ -10,13 +11,12 @@
 namespace fovea {
 
 struct Diagnostics {
-  double entropy = 0;  // of the rows, their mean, as a share of the largest possible: 0 sharp, 1 even
-  double peak = 0;     // the mean of each row's largest weight
-  double coverage_deviation =
-      0;                  // mean over columns of log(1 + (1 - their sum)^2): words looked at too little or often
-  double absent_out = 0;  // how scattered each target word's attention is: the mean entropy of rows, in nats
-  double absent_in = 0;   // how scattered the attention each source word gets is: of columns, by target words
-  double confidence = 0;  // exp(-(coverage_deviation + absent_out + absent_in)): 1 at best
+  double entropy = 0;             // mean entropy of rows as a share of its maximum: 0 for sharp, 1 for uniform rows
+  double peak = 0;                // mean of each row's largest weight
+  double coverage_deviation = 0;  // mean over columns of log(1 + (1 - sum)^2): columns attended too little or too often
+  double absent_out = 0;          // mean entropy of rows, in nats
+  double absent_in = 0;           // entropies of columns, each divided by its sum; their total over the number of rows
+  double confidence = 0;          // exp(-(coverage_deviation + absent_out + absent_in)): 1 at best
 
   static std::vector<std::string> names();
   double named(std::string_view name) const;

@@ -1,4 +1,4 @@
-// One matrix to look at: an attention reduced to rows and columns, always with a title that says how.
+// One matrix of attention weights, as a view shows it. Its title says how layers and heads were reduced to it.
 #pragma once
 
 #include <cmath>
@@ -11,23 +11,23 @@ namespace fovea {
 
 struct Label {
   std::string text;
-  bool space_before = false;  // as it stands in its sentence
-  bool mark = false;          // the beginning or end of a sentence: no words of it
+  bool space_before = false;  // a space precedes it in its sentence
+  bool mark = false;          // a special token: <s> or </s>
 };
 
-// Beside a row that is a step of decoding.
+// What the record says of a row that is a step of decoding.
 struct StepNote {
   double probability = 0;
-  std::vector<std::pair<std::string, double>> alternatives;  // and their probabilities, likeliest first
+  std::vector<std::pair<std::string, double>> alternatives;  // with their probabilities, likeliest first
 };
 
 struct Grid {
   std::string title;                  // "cross attention, layer 2, mean of 8 heads"
   std::string row_name, column_name;  // "target", "source"
-  std::vector<Label> rows, columns;   // rows of a cross attention are the target's
+  std::vector<Label> rows, columns;   // of cross attention: target tokens, source tokens
   std::vector<float> weights;         // [rows, columns]; NaN where a cell is absent (masked)
-  bool hard = false;                  // the one cell chosen in each row has all of its weight
-  std::vector<StepNote> notes;        // of each row, or none
+  bool hard = false;                  // hard selection: one cell of each row has all of its weight
+  std::vector<StepNote> notes;        // one for each row, or empty
 
   int64_t height() const { return static_cast<int64_t>(rows.size()); }
   int64_t width() const { return static_cast<int64_t>(columns.size()); }

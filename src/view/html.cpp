@@ -16,7 +16,7 @@ namespace fovea {
 
 namespace {
 
-// In JSON within HTML and XML: nothing in it can end the element it stands in.
+// A JSON string that contains no character that could end an element of HTML or XML.
 std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (const CodePoint& c : code_points(text)) {
@@ -53,7 +53,7 @@ std::string json_weights(const Grid& grid) {
   });
 }
 
-// Said of a step when it is shown.
+// A sentence for each step, which the page's status line says while the step is shown.
 std::string json_steps(const Grid& grid) {
   std::vector<size_t> rows(grid.rows.size());
   std::iota(rows.begin(), rows.end(), 0);
@@ -63,7 +63,7 @@ std::string json_steps(const Grid& grid) {
     const int64_t c = heaviest(grid, static_cast<int64_t>(r));
     if (c >= 0) {
       line += fmt::format("; looks most at {} ({})", isolated(shown(grid.columns[static_cast<size_t>(c)])),
-                          of_weight(grid.at(static_cast<int64_t>(r), c)));
+                          weight_text(grid.at(static_cast<int64_t>(r), c)));
     }
     return json_string(line);
   });
@@ -80,9 +80,9 @@ void token_header(Xml& xml, const Label& label, std::string_view scope) {
   xml.open("th").set("scope", scope).set("dir", "auto").set("lang", "").text(shown(label)).close();
 }
 
-// Every weight while they are few; else the three largest of each row.
+// A table of every weight, or of the three largest of each row if there are too many.
 void table(Xml& xml, const Grid& grid) {
-  const bool few = grid.height() * grid.width() <= kMostRectangles;
+  const bool few = grid.height() * grid.width() <= kMaxRectangles;
   xml.open("div").set("class", "numbers").set("tabindex", "0").set("role", "region").set("aria-label", "the numbers");
   xml.open("table").open("caption").text(grid.title);
   xml.text(few ? fmt::format("; rows: {}, columns: {}", grid.row_name, grid.column_name)
@@ -118,8 +118,8 @@ void table(Xml& xml, const Grid& grid) {
 }
 
 struct Page {
-  std::string title, how;  // what it is, how to use it
-  std::string controls;    // above the picture, XML
+  std::string title, how;  // how: instructions for use
+  std::string controls;    // XML above the picture
   std::string svg, data;
   std::string background;
   std::span<const Grid> grids;
@@ -142,7 +142,7 @@ std::string assemble(const Page& page) {
   xml.open("h1").set("dir", "auto").text(page.title).close();
   xml.open("p").set("class", "how").text(page.how).close();
   xml.raw(page.controls);
-  xml.open("p").set("id", "said").set("role", "status").set("aria-live", "polite").close();
+  xml.open("p").set("id", "status").set("role", "status").set("aria-live", "polite").close();
   xml.open("div").set("class", "picture").set("tabindex", "0").set("role", "region").set("aria-label", "the picture");
   xml.raw(page.svg).close();
   xml.open("details").element("summary", "the numbers");
@@ -154,12 +154,12 @@ std::string assemble(const Page& page) {
   return "<!DOCTYPE html>\n" + xml.take() + "\n";
 }
 
-// Both sentences as buttons.
+// Both sentences, each word a button.
 std::string sentence_pair(const Grid& grid) {
   Xml xml;
   const auto side = [&](std::string_view name, std::string_view what, std::span<const Label> labels) {
     xml.element("h2", what);
-    // Not auto: that would not look into the buttons.
+    // The direction "auto" ignores the text of buttons.
     xml.open("p").set("dir", is_right_to_left(labels) ? "rtl" : "ltr").set("lang", "");
     for (size_t i = 0; i < labels.size(); ++i) {
       if (labels[i].space_before && i > 0) xml.text(" ");

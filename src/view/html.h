@@ -1,19 +1,22 @@
-// Grids as one HTML file each: the SVG of svg.h, what answers to pointer and keys, and the numbers as tables. Nothing
-// is fetched from elsewhere. Without scripts the whole picture is still there.
+// Draws grids as HTML files, one each: the picture of svg.h, a script that answers to pointer and keys, and the numbers
+// as tables. A file refers to nothing outside itself, and shows the whole picture without its script, too.
 #pragma once
 
 #include <span>
 #include <string>
 
 #include "view/grid.h"
-#include "view/style.h"
+#include "view/picture_style.h"
 
 namespace fovea {
 
-std::string heatmap_html(const Grid& grid, const PictureStyle& style);    // the cell pointed at, or moved to by arrows
-std::string highlight_html(const Grid& grid, const PictureStyle& style);  // the word pointed at shades the other side
-std::string flow_html(const Grid& grid, const PictureStyle& style);       // the word pointed at shows only its links
+std::string heatmap_html(const Grid& grid,
+                         const PictureStyle& style);  // marks the cell under the pointer or the arrow keys' cursor
+std::string highlight_html(const Grid& grid,
+                           const PictureStyle& style);               // shades the other sentence by the word pointed at
+std::string flow_html(const Grid& grid, const PictureStyle& style);  // shows only the links of the word pointed at
 std::string heads_html(std::span<const Grid> grids, const PictureStyle& style, int columns);
-std::string steps_html(const Grid& grid, const PictureStyle& style);  // a player: play, pause, a slider, arrow keys
+std::string steps_html(const Grid& grid,
+                       const PictureStyle& style);  // a player with play, pause, a slider and arrow keys
 
 }  // namespace fovea

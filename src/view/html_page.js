@@ -6,7 +6,7 @@
   const find = (selector) => document.querySelector(selector)
   const findAll = (selector) => [...document.querySelectorAll(selector)]
   const data = JSON.parse(find('#data').textContent)
-  const status = find('#said')
+  const status = find('#status')
   const clamp = (value, most) => Math.max(0, Math.min(most, value))
   const isolated = (text) => '\u2068' + text + '\u2069'
 

@@ -10,8 +10,8 @@ namespace fovea {
 
 namespace {
 
-// Weights are floats that sum to about 1: what is due to rounding must not keep a link.
-constexpr double kSlack = 1e-6;
+// Weights are floats that sum to about 1: a rounding error must not decide whether a link is drawn.
+constexpr double kTolerance = 1e-6;
 
 std::vector<DrawnLink> links_of_row(const Grid& grid, int64_t row) {
   std::vector<DrawnLink> links;
@@ -24,7 +24,8 @@ std::vector<DrawnLink> links_of_row(const Grid& grid, int64_t row) {
 
 bool lighter(const DrawnLink& a, const DrawnLink& b) { return a.weight < b.weight; }
 
-std::vector<double> shares(const Grid& grid, int64_t row) {
+// A row divided by its sum; empty if the sum is 0.
+std::vector<double> normalised_row(const Grid& grid, int64_t row) {
   std::vector<double> result(static_cast<size_t>(grid.width()), 0.0);
   double sum = 0;
   for (const DrawnLink& link : links_of_row(grid, row)) sum += link.weight;
@@ -42,44 +43,44 @@ std::string PrunedLinks::statement() const {
   return fmt::format("hides {:.1f}% of the attention, in {} of {} links", 100 * hidden_share(), left_out, links);
 }
 
-PrunedLinks prune_links(const Grid& grid, double hide, size_t most) {
-  PrunedLinks cut;
+PrunedLinks prune_links(const Grid& grid, double hide, size_t max_links) {
+  PrunedLinks pruned;
   for (int64_t r = 0; r < grid.height(); ++r) {
     std::vector<DrawnLink> links = links_of_row(grid, r);
     std::stable_sort(links.begin(), links.end(), lighter);
     double row_total = 0, row_hidden = 0;
     for (const DrawnLink& link : links) row_total += link.weight;
     size_t first = 0;
-    while (first < links.size() && row_hidden + links[first].weight <= hide * row_total + kSlack) {
+    while (first < links.size() && row_hidden + links[first].weight <= hide * row_total + kTolerance) {
       row_hidden += links[first++].weight;
     }
-    cut.links += static_cast<int64_t>(links.size());
-    cut.total += row_total;
-    cut.hidden += row_hidden;
-    cut.drawn.insert(cut.drawn.end(), links.begin() + static_cast<int64_t>(first), links.end());
+    pruned.links += static_cast<int64_t>(links.size());
+    pruned.total += row_total;
+    pruned.hidden += row_hidden;
+    pruned.drawn.insert(pruned.drawn.end(), links.begin() + static_cast<int64_t>(first), links.end());
   }
-  if (cut.drawn.size() > most) {
-    std::stable_sort(cut.drawn.begin(), cut.drawn.end(),
+  if (pruned.drawn.size() > max_links) {
+    std::stable_sort(pruned.drawn.begin(), pruned.drawn.end(),
                      [](const DrawnLink& a, const DrawnLink& b) { return lighter(b, a); });
-    for (size_t i = most; i < cut.drawn.size(); ++i) cut.hidden += cut.drawn[i].weight;
-    cut.drawn.resize(most);
+    for (size_t i = max_links; i < pruned.drawn.size(); ++i) pruned.hidden += pruned.drawn[i].weight;
+    pruned.drawn.resize(max_links);
   }
-  std::sort(cut.drawn.begin(), cut.drawn.end(), [](const DrawnLink& a, const DrawnLink& b) {
+  std::sort(pruned.drawn.begin(), pruned.drawn.end(), [](const DrawnLink& a, const DrawnLink& b) {
     return std::tie(a.row, a.column) < std::tie(b.row, b.column);
   });
-  return cut;
+  return pruned;
 }
 
 std::vector<Move> transport(const Grid& grid, int64_t row, int64_t next) {
-  std::vector<double> left = shares(grid, row), open = shares(grid, next);
+  std::vector<double> supply = normalised_row(grid, row), demand = normalised_row(grid, next);
   std::vector<Move> moves;
   size_t from = 0, to = 0;
-  while (from < left.size() && to < open.size()) {
-    const double mass = std::min(left[from], open[to]);
-    if (mass > kSlack) moves.push_back({static_cast<int64_t>(from), static_cast<int64_t>(to), mass});
-    left[from] -= mass;
-    open[to] -= mass;
-    (left[from] <= open[to] ? from : to) += 1;
+  while (from < supply.size() && to < demand.size()) {
+    const double mass = std::min(supply[from], demand[to]);
+    if (mass > kTolerance) moves.push_back({static_cast<int64_t>(from), static_cast<int64_t>(to), mass});
+    supply[from] -= mass;
+    demand[to] -= mass;
+    (supply[from] <= demand[to] ? from : to) += 1;
   }
   return moves;
 }

@@ -10,7 +10,7 @@ namespace fovea {
 
 namespace {
 
-// libpng reports errors by a long jump: below it there is nothing to destroy.
+// libpng reports errors by a long jump, so no frame below write_png may own anything that needs a destructor.
 void on_error(png_structp png, png_const_charp message) {
   *static_cast<std::string*>(png_get_error_ptr(png)) = message;
   png_longjmp(png, 1);
@@ -22,13 +22,13 @@ void append(png_structp png, png_bytep bytes, size_t size) {
 }
 void flush(png_structp) {}
 
-// False when it failed.
+// Returns false if libpng reported an error.
 bool write_png(png_structp png, png_infop info, const Pixels& pixels) {
   if (setjmp(png_jmpbuf(png))) return false;  // NOLINT(*-err52-cpp): libpng's only way
   png_set_IHDR(png, info, static_cast<png_uint_32>(pixels.width), static_cast<png_uint_32>(pixels.height), 8,
                pixels.channels == 4 ? PNG_COLOR_TYPE_RGB_ALPHA : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  // Cells repeat from line to line: less the line above they are nothing, quickly written and small.
+  // Most lines repeat the line above, so the UP filter makes them zeros, which compress fast and small.
   png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_UP);
   png_set_compression_level(png, 3);
   png_write_info(png, info);

@@ -1,4 +1,4 @@
-// Pictures made of pixels.
+// Encodes pixels as PNG.
 #pragma once
 
 #include <cstdint>

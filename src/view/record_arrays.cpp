@@ -15,7 +15,7 @@ namespace fovea {
 
 namespace {
 
-// Version 1.0 of the format: magic, the header's length, a Python dictionary padded to a multiple of 64, the data.
+// NPY, version 1.0: magic bytes, the length of the header, a Python dictionary padded to a multiple of 64, the data.
 std::string npy(std::string_view type, const std::string& shape, const void* data, size_t bytes) {
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, shape);
   constexpr size_t kPrefix = 10;
@@ -34,7 +34,7 @@ std::string npy(const RecordedAttention& a, const std::vector<float>& numbers) {
   return npy("<f4", shape, numbers.data(), numbers.size() * sizeof(float));
 }
 
-// Strings of one length, in UCS-4, padded with zeros: numpy's <U.
+// Strings as numpy's <U: UCS-4, all of one length, padded with zeros.
 std::string npy(const std::vector<RecordToken>& tokens) {
   std::vector<std::u32string> texts;
   size_t longest = 1;
@@ -68,7 +68,7 @@ void check_new(const AttentionRecord& record, std::set<std::string>& names) {
         record.line, record.rank);
 }
 
-// Little-endian numbers of so many bytes, one after the other.
+// Appends little-endian numbers of a given number of bytes.
 struct Bytes {
   std::string text;
   Bytes& add(uint64_t value, int bytes) {

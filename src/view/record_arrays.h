@@ -1,5 +1,5 @@
-// Attention records as arrays: NPY for one attention, NPZ and safetensors for the records of a whole text.
-// docs/record.md says what the arrays are called.
+// Writes attention records as arrays: NPY for one attention, NPZ and safetensors for the records of a whole text.
+// docs/record.md has the names of the arrays.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace fovea {
 
-// The weights, or the scores: f32 [layer, head, row, column], NaN where absent. numpy.load reads it.
+// The weights, or the scores, for numpy.load: f32 [layer, head, row, column], NaN in absent cells.
 std::string to_npy(const RecordedAttention& attention, bool scores = false);
 
-// A zip file of NPY arrays, not compressed, written piece by piece: numpy.load reads it. More than 65,535 arrays and
-// 4 GB make it a zip64 file.
+// Writes an uncompressed zip file of NPY arrays, one array at a time, for numpy.load. It becomes a zip64 file with more
+// than 65,535 arrays or 4 GB.
 class NpzWriter {
  public:
   explicit NpzWriter(std::function<void(const std::string&)> write) : write_(std::move(write)) {}
 
-  // The weights and scores of each attention, and the tokens of both sides as strings. Error for a line and rank that
-  // is there already.
+  // Adds the weights and scores of each attention, and the tokens of both sentences as strings. Throws an Error if a
+  // record of the same line and rank was added before.
   void add(const AttentionRecord& record);
   void finish();
 
@@ -43,7 +43,7 @@ class NpzWriter {
   uint64_t offset_ = 0;
 };
 
-// The same for safetensors, which has its index first: all records are in memory until it is written.
+// The same for safetensors. Its index comes first in the file, so all records stay in memory until it is written.
 class SafetensorsRecords {
  public:
   void add(const AttentionRecord& record);

@@ -10,18 +10,18 @@
 #include "base/json.h"
 #include "text/lines.h"
 #include "text/utf8.h"
-#include "view/compact.h"
+#include "view/compact_weights.h"
 
 namespace fovea {
 
 namespace {
 
-// A line of this size holds some 25 million weights as decimal numbers, and takes some gigabytes while it is parsed.
-constexpr size_t kMostRecordBytes = 256'000'000;
-constexpr int64_t kMostLayers = 10'000, kMostCount = 1'000'000'000;
-constexpr float kRounding = 1e-3f;  // weights are from 0 to 1, but for this much
+// A line of this size has about 25 million weights as decimal numbers; parsing it takes a few gigabytes.
+constexpr size_t kMaxRecordBytes = 256'000'000;
+constexpr int64_t kMaxLayers = 10'000, kMaxCount = 1'000'000'000;
+constexpr float kRounding = 1e-3f;  // the rounding error by which weights may lie outside 0 to 1
 
-// Reads nested lists of numbers; each list of one depth has as many members.
+// Reads nested lists of numbers; all lists of one depth must have the same length.
 void read_nested(const Json& json, size_t depth, std::vector<int64_t>& sizes, std::vector<float>& numbers) {
   if (depth == sizes.size()) {
     check(json.is_number() || json.is_null(), "expected a weight or null, got {}", brief_value(json));
@@ -35,7 +35,7 @@ void read_nested(const Json& json, size_t depth, std::vector<int64_t>& sizes, st
   for (const Json& part : json) read_nested(part, depth + 1, sizes, numbers);
 }
 
-// A whole number in [low, high]; the default where it is missing.
+// Reads a whole number in [low, high]; without the key it returns the default.
 int64_t whole(const Json& json, const char* key, int64_t low, int64_t high, std::optional<int64_t> otherwise = {}) {
   if (otherwise && !json.contains(key)) return *otherwise;
   const Json& value = json.at(key);
@@ -77,7 +77,7 @@ void check_size(const RecordedAttention& a, int64_t source, int64_t target) {
         rows, columns, a.rows, a.columns);
 }
 
-// Without "heads" it is one head.
+// A best_head without "heads" is one head.
 BestHeads best_from(const Json& json, const RecordedAttention& a) {
   BestHeads best{json.value("heads", std::string("one")), 0, 0};
   const bool one = best.heads == "one";
@@ -94,14 +94,13 @@ RecordedAttention attention_from(const Json& json, int64_t source, int64_t targe
   a.mechanism = json.at("mechanism");
   a.scope = json.at("scope");
   a.selection = json.at("selection");
-  a.model = whole(json, "model", 0, kMostLayers, 0);
-  a.window = whole(json, "window", 0, kMostCount, 0);
+  a.model = whole(json, "model", 0, kMaxLayers, 0);
+  a.window = whole(json, "window", 0, kMaxCount, 0);
   if (json.contains("packed")) {
     const Json& shape = json.at("shape");
     check(shape.is_array() && shape.size() == 4, "expected a shape [layers, heads, rows, columns]");
     int64_t* const sizes[] = {&a.layers, &a.heads, &a.rows, &a.columns};
-    for (size_t i = 0; i < 4; ++i)
-      *sizes[i] = whole({{"shape", shape[i]}}, "shape", 1, i < 2 ? kMostLayers : kMostCount);
+    for (size_t i = 0; i < 4; ++i) *sizes[i] = whole({{"shape", shape[i]}}, "shape", 1, i < 2 ? kMaxLayers : kMaxCount);
     check_size(a, source, target);
     unpack_weights(json["packed"].get_ref<const std::string&>(), a);
   } else {
@@ -138,8 +137,8 @@ AttentionRecord record_from(const Json& json) {
         "expected a record on its own, got one that leaves out what it shares with another candidate; ask for it "
         "with \"attention\": true");
   AttentionRecord record;
-  record.line = whole(json, "line", 0, kMostCount, 0);
-  record.rank = whole(json, "rank", 1, kMostCount, 1);
+  record.line = whole(json, "line", 0, kMaxCount, 0);
+  record.rank = whole(json, "rank", 1, kMaxCount, 1);
   record.architecture = json.at("architecture");
   record.search = json.at("search");
   record.source_text = json.at("source").at("text");
@@ -173,7 +172,7 @@ AttentionRecord record_from_json(std::string_view text, const std::string& place
 }
 
 std::vector<AttentionRecord> read_records(const std::string& path) {
-  LineReader reader(path, kMostRecordBytes);
+  LineReader reader(path, kMaxRecordBytes);
   std::vector<AttentionRecord> records;
   for (std::string line; reader.next(line);) {
     if (!line.empty()) records.push_back(record_from_json(line, reader.place()));

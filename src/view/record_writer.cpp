@@ -1,4 +1,4 @@
-// Attention records as JSON, exact and compact.
+// Writes attention records as JSON, exact or compact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/json.h"
-#include "view/compact.h"
+#include "view/compact_weights.h"
 #include "view/record_file.h"
 
 namespace fovea {
@@ -23,13 +23,13 @@ Json token_json(const RecordToken& token) {
   return json;
 }
 
-Json side_json(const std::string& text, std::span<const RecordToken> tokens) {
+Json sentence_json(const std::string& text, std::span<const RecordToken> tokens) {
   Json list = Json::array();
   for (const RecordToken& token : tokens) list.push_back(token_json(token));
   return {{"text", text}, {"tokens", std::move(list)}};
 }
 
-// How a record is written: with every digit, or compactly, without what it shares.
+// How a record is written: exactly, or compactly without the prefix that it shares.
 struct Form {
   bool compact = false;
   Shared shared;
@@ -44,7 +44,7 @@ Json step_json(const RecordStep& step, const Form& form) {
   return {{"log_probability", form.number(step.log_probability)}, {"alternatives", std::move(alternatives)}};
 }
 
-// Numbers as nested lists of these sizes, written by hand because there are many.
+// Appends numbers as nested lists of these sizes. Building a Json value of millions of numbers would be slow.
 void append_nested(std::string& out, const float*& at, std::span<const int64_t> sizes) {
   if (sizes.empty()) {
     if (std::isnan(*at)) {
@@ -83,7 +83,6 @@ std::string attention_json(const RecordedAttention& a, const Form& form) {
   std::string text = head.dump();
   text.pop_back();
   if (a.window > 0) text += ",\"centers\":" + nested(a.centers, {a.layers, a.heads, a.rows});
-  if (!a.scores.empty()) text += ",\"scores\":" + nested(a.scores, {a.layers, a.heads, a.rows, a.columns});
   if (form.compact) {
     const int64_t first_row = form.shared.rank == 0 ? 0 : a.kind == "encoder-self" ? a.rows : form.shared.rows;
     return text + fmt::format(",\"packed\":\"{}\"}}", pack_weights(a, first_row));
@@ -101,9 +100,9 @@ std::string text_of(const AttentionRecord& r, const Form& form) {
   if (form.shared.rank > 0) {
     head["shares"] = {{"rank", form.shared.rank}, {"tokens", form.shared.tokens}, {"rows", form.shared.rows}};
   } else {
-    head["source"] = side_json(r.source_text, r.source);
+    head["source"] = sentence_json(r.source_text, r.source);
   }
-  head["target"] = side_json(r.target_text, std::span(r.target).subspan(first));
+  head["target"] = sentence_json(r.target_text, std::span(r.target).subspan(first));
   head["steps"] = std::move(steps);
   head["score"] = form.number(r.score);
   head["log_probability"] = form.number(r.log_probability);
@@ -115,8 +114,9 @@ std::string text_of(const AttentionRecord& r, const Form& form) {
   for (size_t i = 0; i < r.attentions.size(); ++i) text += (i > 0 ? "," : "") + attention_json(r.attentions[i], form);
   return text + "]}";
 }
-// Whether row t of every head is the same in both. The shorter record has fewer columns in its decoder self-attention;
-// the columns beyond are absent from the row in both.
+
+// Whether row t of every head is equal in both. The shorter record has fewer columns in its decoder self-attention; the
+// further columns must be absent from the row of the other.
 bool same_row(const RecordedAttention& a, const RecordedAttention& b, int64_t t) {
   const int64_t common = std::min(a.columns, b.columns);
   const auto absent = [](float w) { return std::isnan(w); };

@@ -36,7 +36,7 @@ const RecordedAttention& find_attention(const AttentionRecord& record, const std
   fail("attention: the record has no {} of model {}; it has: {}", kind, model, there.empty() ? "none" : there);
 }
 
-// With what `best` stands for.
+// Replaces heads "best" by what the record says it is.
 ReduceOptions resolved(const RecordedAttention& a, ReduceOptions o) {
   if (o.heads != "best") return o;
   check(!a.best.heads.empty(),
@@ -45,7 +45,7 @@ ReduceOptions resolved(const RecordedAttention& a, ReduceOptions o) {
   return o;
 }
 
-// Layers and heads from..to, counted from 0.
+// Half-open ranges of layers and heads, counted from 0.
 struct Range {
   int64_t first_layer, last_layer, first_head, last_head;
   int64_t count() const { return (last_layer - first_layer) * (last_head - first_head); }
@@ -82,7 +82,7 @@ std::string title_of(const RecordedAttention& a, const ReduceOptions& o, const R
   return fmt::format("{}, {} of {}", text, o.heads, of);
 }
 
-// The mean or largest of some heads, [rows, columns]. Where a cell is absent in some, it counts as 0 there.
+// The mean or the maximum of some heads, [rows, columns]. A cell that is absent in some of them counts as 0 there.
 std::vector<float> combine(const RecordedAttention& a, const Range& range, bool largest) {
   std::vector<float> result(static_cast<size_t>(a.rows * a.columns), kAbsent);
   for (int64_t layer = range.first_layer; layer < range.last_layer; ++layer) {
@@ -102,7 +102,7 @@ std::vector<float> combine(const RecordedAttention& a, const Range& range, bool 
   return result;
 }
 
-// a [n,k] times b [k,m]; absent is 0.
+// The matrix product of a [n,k] and b [k,m]; an absent cell is 0.
 std::vector<float> product(const std::vector<float>& a, const std::vector<float>& b, int64_t n, int64_t k, int64_t m) {
   std::vector<float> result(static_cast<size_t>(n * m));
   for (int64_t i = 0; i < n; ++i) {
@@ -134,7 +134,7 @@ std::vector<float> rollout(const RecordedAttention& a) {
   return result;
 }
 
-// Self attention through its layers; cross attention through the encoder's.
+// Rolls self-attention out through its own layers, and cross attention through the layers of the encoder.
 Grid rolled_out(const AttentionRecord& record, const RecordedAttention& a, const ReduceOptions& o) {
   Grid grid;
   if (a.kind != "cross") {
@@ -150,10 +150,10 @@ Grid rolled_out(const AttentionRecord& record, const RecordedAttention& a, const
   return grid;
 }
 
-// One side of a grid: a label for each token, or for each word.
-struct Side {
+// The labels of a grid's rows or columns: one for each token, or one for each word.
+struct AxisLabels {
   std::vector<Label> labels;
-  std::vector<int64_t> words;  // of each token, which word it belongs to
+  std::vector<int64_t> label_of_token;  // the label that each token belongs to
 };
 
 std::string characters(std::string_view text, int64_t begin, int64_t end) {
@@ -166,42 +166,62 @@ std::string characters(std::string_view text, int64_t begin, int64_t end) {
   return part;
 }
 
-Side side_of(const std::vector<RecordToken>& tokens, const std::string& text, bool words) {
-  Side side;
+AxisLabels labels_of(const std::vector<RecordToken>& tokens, const std::string& text, bool words) {
+  AxisLabels axis;
   int64_t word_begin = 0, end = 0;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const RecordToken& t = tokens[i];
-    const bool fresh = !words || i == 0 || t.starts_word || t.mark || tokens[i - 1].mark;
-    if (fresh) {
-      side.labels.push_back({t.text, i > 0 && t.begin > end, t.mark});
+    const bool starts_label = !words || i == 0 || t.starts_word || t.mark || tokens[i - 1].mark;
+    if (starts_label) {
+      axis.labels.push_back({t.text, i > 0 && t.begin > end, t.mark});
       word_begin = t.begin;
     } else if (t.end > word_begin) {
-      side.labels.back().text = characters(text, word_begin, t.end);
+      axis.labels.back().text = characters(text, word_begin, t.end);
     }
-    side.words.push_back(std::ssize(side.labels) - 1);
+    axis.label_of_token.push_back(std::ssize(axis.labels) - 1);
     end = std::max(end, t.end);
   }
-  return side;
+  return axis;
 }
 
-// The side with the mark that a decoder begins with in front, and without its last token.
-Side written_before(Side side) {
-  if (side.labels.empty()) return side;
-  for (int64_t& word : side.words) ++word;
-  side.words.insert(side.words.begin(), 0);
-  side.words.pop_back();
-  side.labels.insert(side.labels.begin(), Label{"<s>", false, true});
-  side.labels.resize(static_cast<size_t>(side.words.back()) + 1);
-  return side;
+// The inputs of the decoder, which are its outputs shifted right: <s>, then every token but the last.
+AxisLabels shifted_right(AxisLabels axis) {
+  if (axis.labels.empty()) return axis;
+  for (int64_t& label : axis.label_of_token) ++label;
+  axis.label_of_token.insert(axis.label_of_token.begin(), 0);
+  axis.label_of_token.pop_back();
+  axis.labels.insert(axis.labels.begin(), Label{"<s>", false, true});
+  axis.labels.resize(static_cast<size_t>(axis.label_of_token.back()) + 1);
+  return axis;
 }
 
-std::vector<StepNote> notes_of(const AttentionRecord& record, const Side& rows) {
+// Merges subwords into words: columns are summed and rows averaged, so that a row still sums to 1. A word is absent
+// from a row where all of its tokens are.
+std::vector<float> merge_subwords(const std::vector<float>& weights, const AxisLabels& rows,
+                                  const AxisLabels& columns) {
+  const size_t width = columns.labels.size();
+  std::vector<float> merged(rows.labels.size() * width, kAbsent);
+  std::vector<float> tokens(rows.labels.size());  // of each row's word
+  for (const int64_t word : rows.label_of_token) tokens[static_cast<size_t>(word)] += 1.0f;
+  const float* weight = weights.data();
+  for (const int64_t row : rows.label_of_token) {
+    for (const int64_t column : columns.label_of_token) {
+      float& cell = merged[static_cast<size_t>(row) * width + static_cast<size_t>(column)];
+      if (!is_absent(*weight)) cell = (is_absent(cell) ? 0.0f : cell) + *weight / tokens[static_cast<size_t>(row)];
+      ++weight;
+    }
+  }
+  return merged;
+}
+
+// The probability of each row's label, and the alternatives at its first token.
+std::vector<StepNote> notes_of(const AttentionRecord& record, const AxisLabels& rows) {
   std::vector<StepNote> notes(rows.labels.size(), StepNote{1.0, {}});
-  for (size_t t = 0; t < record.steps.size() && t < rows.words.size(); ++t) {
-    StepNote& note = notes[static_cast<size_t>(rows.words[t])];
+  const std::vector<int64_t>& label = rows.label_of_token;
+  for (size_t t = 0; t < record.steps.size() && t < label.size(); ++t) {
+    StepNote& note = notes[static_cast<size_t>(label[t])];
     note.probability *= std::exp(record.steps[t].log_probability);
-    const bool first = t == 0 || rows.words[t] != rows.words[t - 1];
-    if (!first) continue;
+    if (t > 0 && label[t] == label[t - 1]) continue;
     for (const auto& a : record.steps[t].alternatives) {
       note.alternatives.emplace_back(a.text, std::exp(a.log_probability));
     }
@@ -209,41 +229,26 @@ std::vector<StepNote> notes_of(const AttentionRecord& record, const Side& rows) 
   return notes;
 }
 
-// Names, labels, words and notes for weights over tokens.
-Grid finish(Grid grid, const AttentionRecord& record, const RecordedAttention& a, const ReduceOptions& o) {
-  const Side source = side_of(record.source, record.source_text, o.words),
-             target = side_of(record.target, record.target_text, o.words);
-  const Side rows = a.kind == "encoder-self" ? source : target;
-  const Side columns = a.kind == "decoder-self" ? written_before(target) : source;
+// Adds names, labels and notes to a grid that has only weights between tokens, and merges them into words if asked.
+Grid with_labels(Grid grid, const AttentionRecord& record, const RecordedAttention& a, const ReduceOptions& o) {
+  const AxisLabels source = labels_of(record.source, record.source_text, o.words),
+                   target = labels_of(record.target, record.target_text, o.words);
+  const AxisLabels rows = a.kind == "encoder-self" ? source : target;
+  const AxisLabels columns = a.kind == "decoder-self" ? shifted_right(target) : source;
   grid.row_name = a.kind == "encoder-self" ? "source" : "target";
   grid.column_name = a.kind == "decoder-self" ? "written before" : "source";
   grid.hard = a.selection == "hard";
+  if (a.kind != "encoder-self") grid.notes = notes_of(record, rows);
+  if (o.words) {
+    grid.title += ", by words";
+    grid.weights = merge_subwords(grid.weights, rows, columns);
+  }
   grid.rows = rows.labels;
   grid.columns = columns.labels;
-  if (a.kind != "encoder-self") grid.notes = notes_of(record, rows);
-  if (!o.words) return grid;
-  grid.title += ", by words";
-  return merge_words(grid, rows.words, columns.words);
+  return grid;
 }
 
 }  // namespace
-
-Grid merge_words(const Grid& grid, const std::vector<int64_t>& row_words, const std::vector<int64_t>& column_words) {
-  Grid merged = grid;
-  const auto width = static_cast<int64_t>(column_words.size());
-  merged.weights.assign(merged.rows.size() * merged.columns.size(), kAbsent);
-  std::vector<float> share(merged.rows.size());
-  for (const int64_t word : row_words) share[static_cast<size_t>(word)] += 1.0f;
-  for (size_t t = 0; t < row_words.size(); ++t) {
-    for (int64_t s = 0; s < width; ++s) {
-      const float weight = grid.weights[t * static_cast<size_t>(width) + static_cast<size_t>(s)];
-      if (is_absent(weight)) continue;
-      float& cell = merged.at(row_words[t], column_words[static_cast<size_t>(s)]);
-      cell = (is_absent(cell) ? 0.0f : cell) + weight / share[static_cast<size_t>(row_words[t])];
-    }
-  }
-  return merged;
-}
 
 Grid reduce(const AttentionRecord& record, const ReduceOptions& asked) {
   const RecordedAttention& a = find_attention(record, asked.attention, asked.member);
@@ -257,7 +262,7 @@ Grid reduce(const AttentionRecord& record, const ReduceOptions& asked) {
     grid.title = title_of(a, options, range);
   }
   if (asked.heads == "best") grid.title += " (the best by measured AER)";
-  return finish(std::move(grid), record, a, options);
+  return with_labels(std::move(grid), record, a, options);
 }
 
 std::vector<Grid> every_head(const AttentionRecord& record, const ReduceOptions& options) {

@@ -1,5 +1,6 @@
-// From a record to a matrix to look at: which attention, how its layers and heads become one, tokens or words. No
-// head is chosen silently: the title says what was done.
+// Reduces a record to one matrix: selects an attention, combines its layers and heads, and merges subwords into words
+// if asked. The title of the grid states the reduction. web/src/model/reduce.ts computes the same;
+// tests/view/cases/reductions.json has the cases of both.
 #pragma once
 
 #include <string>
@@ -22,14 +23,10 @@ struct ReduceOptions {
   void describe(Fields& fields);
 };
 
-// Error, with what there is, when the record has no such attention, layer or head.
+// Throws an Error that lists the attentions, layers or heads of the record if it does not have the one asked for.
 Grid reduce(const AttentionRecord& record, const ReduceOptions& options);
-// Every head of every layer by itself, layer by layer.
+// One grid for every head of every layer, layer by layer.
 std::vector<Grid> every_head(const AttentionRecord& record, const ReduceOptions& options);
 int64_t heads_of(const AttentionRecord& record, const ReduceOptions& options);
-
-// Pieces into words, by where they stand in the text: columns are summed and rows averaged, so that a row still sums
-// to 1. In scripts without spaces every token is a word.
-Grid merge_words(const Grid& grid, const std::vector<int64_t>& row_words, const std::vector<int64_t>& column_words);
 
 }  // namespace fovea

@@ -13,11 +13,11 @@ namespace fovea {
 
 namespace {
 
-// Light first: a reader that knows no media queries draws that. The second colour of each class is for dark.
-struct Look {
+// A class of the style sheet. Readers that know no media queries draw the light colour.
+struct PaintClass {
   std::string_view name, property, light, dark;
 };
-constexpr Look kLooks[] = {
+constexpr PaintClass kPaintClasses[] = {
     {"paper", "fill", "#ffffff", "#14171c"},  {"ink", "fill", "#1b1f24", "#e6e9ed"},
     {"faint", "fill", "#66707b", "#98a2ad"},  {"on", "fill", "#000000", "#000000"},
     {"rule", "stroke", "#cdd3da", "#3a414b"}, {"mass", "fill", "#aeb7c2", "#55606e"},
@@ -27,13 +27,13 @@ constexpr Look kLooks[] = {
 
 std::string rules_of(Paper paper) {
   std::string rules;
-  for (const Look& look : kLooks) {
-    rules += fmt::format(".{}{{{}:{}}}", look.name, look.property, paper == Paper::kDark ? look.dark : look.light);
+  for (const PaintClass& c : kPaintClasses) {
+    rules += fmt::format(".{}{{{}:{}}}", c.name, c.property, paper == Paper::kDark ? c.dark : c.light);
   }
   return rules;
 }
 
-constexpr int kStops = 16;  // the steps of a palette; a gradient mixes the colours between them as the palette does
+constexpr int kStops = 16;  // of the gradient: one for each step of a palette, which mixes between them alike
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void Canvas::paint(std::string_view property, Rgb light, Rgb dark, std::string_v
 }
 
 void Canvas::paint_weight(double weight) {
-  // 256 colours tell all that eyes can tell and keep the style sheet short.
+  // 256 colours are as many as an eye can tell apart, and the style sheet stays short.
   const double share = std::round(scale_.share(weight) * 255) / 255;
   const std::string& palette = scale_.style().palette;
   paint("fill", colour_at(palette, share, Paper::kLight), colour_at(palette, share, Paper::kDark));
@@ -66,7 +66,7 @@ void Canvas::reach(double x, double y) {
 
 void Canvas::text(std::string_view content, const TextAt& at) {
   const bool reversed = is_right_to_left(content);
-  xml_.open("text").set("class", at.look);
+  xml_.open("text").set("class", at.css_class);
   if (at.turn == 0) {
     xml_.set("x", at.x).set("y", at.y);
   } else {
@@ -76,18 +76,18 @@ void Canvas::text(std::string_view content, const TextAt& at) {
   if (at.size != 13) xml_.set("font-size", at.size);
   if (at.bold) xml_.set("font-weight", "600");
   if (reversed) xml_.set("direction", "rtl").set("unicode-bidi", "embed");
-  // A text that runs to the left starts at its right.
-  if (at.side == Side::kMiddle) xml_.set("text-anchor", "middle");
-  if ((at.side == Side::kRight) != reversed && at.side != Side::kMiddle) xml_.set("text-anchor", "end");
+  // The start of a right-to-left text is its right end.
+  if (at.anchor == Anchor::kMiddle) xml_.set("text-anchor", "middle");
+  if ((at.anchor == Anchor::kRight) != reversed && at.anchor != Anchor::kMiddle) xml_.set("text-anchor", "end");
   xml_.text(content).close();
 }
 
-void Canvas::label(const Label& label, TextAt at, double most_ems) {
-  const std::string whole = shown(label), cut = shorten(whole, most_ems);
-  if (label.mark && at.look == "ink") at.look = "faint";
-  if (cut == whole) return text(cut, at);
+void Canvas::label(const Label& label, TextAt at, double max_ems) {
+  const std::string whole = shown(label), shortened = shorten(whole, max_ems);
+  if (label.mark && at.css_class == "ink") at.css_class = "faint";
+  if (shortened == whole) return text(whole, at);
   xml_.open("g").element("title", whole);
-  text(cut, at);
+  text(shortened, at);
   xml_.close();
 }
 
@@ -101,7 +101,7 @@ double Canvas::title(std::string_view content) {
 
 double Canvas::heading(double y, std::string_view content, std::string_view explanation) {
   text(content, {.x = kMargin, .y = y + 14, .size = 14, .bold = true});
-  text(explanation, {.x = kMargin, .y = y + 32, .size = 12, .look = "faint"});
+  text(explanation, {.x = kMargin, .y = y + 32, .size = 12, .css_class = "faint"});
   reach(kMargin + std::max(ems(content) * 15, ems(explanation) * 12), y + 32);
   return y + 48;
 }
@@ -126,23 +126,23 @@ double Canvas::legend(double y, const LegendParts& parts) {
   constexpr double kLength = 240, kThick = 12, kSize = 11;
   const double name = ems("weight") * 12 + 14, left = kMargin + name;
   gradient(parts.pen);
-  text("weight", {.x = kMargin, .y = y + kThick - 1.5, .size = 12, .look = "faint"});
+  text("weight", {.x = kMargin, .y = y + kThick - 1.5, .size = 12, .css_class = "faint"});
   xml_.open("rect").set("x", left).set("y", y).set("width", kLength).set("height", kThick);
   xml_.set("fill", "url(#scale)").set("class", "rule").leaf();
   for (const Tick& tick : scale_.ticks(0.14)) {
     const double x = left + kLength * tick.share;
     xml_.open("path").set("class", "rule").set("d", fmt::format("M{} {}v4", to_hundredths(x), y + kThick)).leaf();
-    text(tick.name, {.x = x, .y = y + kThick + 15, .size = kSize, .look = "faint", .side = Side::kMiddle});
+    text(tick.name, {.x = x, .y = y + kThick + 15, .size = kSize, .css_class = "faint", .anchor = Anchor::kMiddle});
   }
   double x = left + kLength + 32;
   if (scale_.style().scale != "linear") {
     const std::string what = scale_.style().scale + " scale";
-    text(what, {.x = x, .y = y + kThick - 1.5, .size = 12, .look = "faint"});
+    text(what, {.x = x, .y = y + kThick - 1.5, .size = 12, .css_class = "faint"});
     x += ems(what) * 12 + 20;
   }
   const auto entry = [&](std::string_view what, auto&& draw) {
     draw(x);
-    text(what, {.x = x + 21, .y = y + kThick - 1.5, .size = 12, .look = "faint"});
+    text(what, {.x = x + 21, .y = y + kThick - 1.5, .size = 12, .css_class = "faint"});
     x += 21 + ems(what) * 12 + 20;
   };
   const auto box = [&](double at, double inset) -> Xml& {
@@ -207,7 +207,7 @@ void check_grid(const Grid& grid, std::string_view view) {
         view, grid.rows.size(), grid.notes.size());
 }
 
-std::string of_weight(float weight) {
+std::string weight_text(float weight) {
   if (is_absent(weight)) return "masked";
   if (weight >= 0.01F || weight <= 0) return fmt::format("{:.2f}", weight);
   return weight < 0.0001F ? "< 0.0001" : fmt::format("{:.4f}", weight);

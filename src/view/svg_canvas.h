@@ -1,5 +1,6 @@
-// What the SVG pictures share: colours for light and dark, text at a place, the scale of weights, the root element.
-// Lengths are in units of the SVG. Colours are classes of one style sheet, so that a page can be dark.
+// The drawing surface that all SVG pictures share: colours for light and dark, text, the legend, the root element.
+// Lengths are in SVG user units. Colours are classes of one style sheet, so that the reader can choose a dark
+// background.
 #pragma once
 
 #include <set>
@@ -12,24 +13,25 @@
 
 namespace fovea {
 
-// On a page the title stands above the picture, and the parts that a person can point at say so.
+// Where a picture is shown: in a file of its own, or on an HTML page, which has the title above the picture and makes
+// words focusable.
 struct Medium {
   bool page = false;
 };
 
-enum class Side { kLeft, kMiddle, kRight };  // of a text, that lies at x
+enum class Anchor { kLeft, kMiddle, kRight };  // the point of a text that is at x
 
 struct TextAt {
-  double x = 0, y = 0;  // of the baseline
+  double x = 0, y = 0;  // y is the baseline
   double size = 13;
-  std::string_view look = "ink";  // ink, faint, on; a mark in ink is faint, one in "ink shaded" is not
-  Side side = Side::kLeft;
-  double turn = 0;  // degrees, about (x, y)
+  std::string_view css_class = "ink";  // ink, faint, on; a special token in "ink" becomes faint, in "ink shaded" not
+  Anchor anchor = Anchor::kLeft;
+  double turn = 0;  // rotation about (x, y), in degrees
   bool bold = false;
 };
 
 struct LegendParts {
-  bool pen = false;  // shading of words instead of the palette
+  bool pen = false;  // shows the shades of the marker pen instead of the palette
   bool absent = false, hard = false;
 };
 
@@ -42,27 +44,27 @@ class Canvas {
   Xml& xml() { return xml_; }
   const WeightScale& scale() const { return scale_; }
   bool page() const { return medium_.page; }
-  // The paper that is drawn by readers without media queries, and whether others may choose theirs.
+  // paper() is drawn by readers without media queries; with adaptive() other readers follow their light or dark mode.
   Paper paper() const { return scale_.style().background == "dark" ? Paper::kDark : Paper::kLight; }
   bool adaptive() const { return scale_.style().background == "auto"; }
 
-  // Sets a colour of the open element for both papers, and its classes.
+  // Sets a colour of the open element, for light and for dark paper, and adds `classes` to the element.
   void paint(std::string_view property, Rgb light, Rgb dark, std::string_view classes = "");
-  void paint_weight(double weight);  // fill, on the scale
-  // Black or white, to be read on the colour of a weight.
+  void paint_weight(double weight);  // fills with the colour of the weight
+  // Paints black or white, whichever has the higher contrast with the colour of the weight.
   void paint_ink(std::string_view property, double weight, std::string_view classes = "");
 
-  // The picture holds what lies left of and above (x, y), and a margin.
+  // Enlarges the picture so that it holds the point (x, y).
   void reach(double x, double y);
   void text(std::string_view content, const TextAt& at);
-  // A token, shortened to so many ems, its whole text in a tooltip.
-  void label(const Label& label, TextAt at, double most_ems);
-  // These return where what comes below may begin.
+  // Writes a token, shortened to max_ems; a tooltip has the whole text.
+  void label(const Label& label, TextAt at, double max_ems);
+  // These return the y of the next free line below.
   double title(std::string_view content);
   double heading(double y, std::string_view content, std::string_view explanation);
   double legend(double y, const LegendParts& parts);
 
-  std::string finish(std::string_view name);  // the SVG
+  std::string finish(std::string_view name);  // returns the SVG; `name` is its accessible name
 
  private:
   void gradient(bool pen);
@@ -70,14 +72,15 @@ class Canvas {
   WeightScale scale_;
   Medium medium_;
   Xml xml_;
-  std::set<std::string> dark_rules_;  // of colours that differ on dark paper
+  std::set<std::string> dark_rules_;  // CSS rules for colours that differ on dark paper
   double width_ = 0, height_ = 0;
 };
 
 bool has_absent(const Grid& grid);
-// The heaviest cell of a row, -1 where all are absent.
+// The first column with the largest weight of a row; -1 if all cells are absent.
 int64_t heaviest(const Grid& grid, int64_t row);
-void check_grid(const Grid& grid, std::string_view view);  // sides, numbers and notes fit, and none is empty
-std::string of_weight(float weight);                       // "0.83", "0.0021", "< 0.0001", "masked"
+// Throws an Error unless the grid has cells and as many weights and notes as its labels need.
+void check_grid(const Grid& grid, std::string_view view);
+std::string weight_text(float weight);  // "0.83", "0.0021", "< 0.0001", "masked"
 
 }  // namespace fovea

@@ -14,21 +14,21 @@ namespace fovea {
 
 namespace {
 
-// Absent cells are not painted: the hatching below them shows.
+// Absent cells are not painted, so that the hatching below them is visible.
 void hatch(Canvas& canvas, const Grid& grid, const CellBox& box) {
   if (!has_absent(grid)) return;
   canvas.xml().open("rect").set("x", box.x).set("y", box.y).set("width", box.width * static_cast<double>(grid.width()));
   canvas.xml().set("height", box.height * static_cast<double>(grid.height())).set("fill", "url(#absent)").leaf();
 }
 
-// Nothing for weights that hardly differ from the paper.
+// The number in a cell; empty for weights that can hardly be told from the paper.
 std::string in_cell(float weight, double largest) {
   if (weight >= 0.995F) return "1";
   const bool little = weight < 0.005F || static_cast<double>(weight) < 0.05 * largest;
   return little ? "" : fmt::format("{:.2f}", weight).substr(1);  // ".83"
 }
 
-// Readers that know no `pixelated` blur an image where it is enlarged, so a cell has a few pixels already.
+// Readers that do not know `pixelated` blur an enlarged image, so each cell already has a few pixels.
 Pixels pixels_of(const Grid& grid, const WeightScale& scale, Paper paper) {
   const int64_t most = std::max(grid.width(), grid.height()), times = std::clamp<int64_t>(2048 / most, 1, 8);
   Pixels pixels{grid.width() * times, grid.height() * times, has_absent(grid) ? 4 : 3, {}};
@@ -63,7 +63,7 @@ void draw_cells(Canvas& canvas, const Grid& grid, const CellBox& box) {
       canvas.paint_weight(weight);
       const std::string &row = grid.rows[static_cast<size_t>(r)].text,
                         &column = grid.columns[static_cast<size_t>(c)].text;
-      xml.element("title", fmt::format("{} → {}: {}", isolated(row), isolated(column), of_weight(weight))).close();
+      xml.element("title", fmt::format("{} → {}: {}", isolated(row), isolated(column), weight_text(weight))).close();
       const std::string number = in_cell(weight, canvas.scale().largest());
       if (!numbers || number.empty()) continue;
       xml.open("text").set("x", x + box.width / 2).set("y", y + box.height / 2 + 4).set("font-size", 11);

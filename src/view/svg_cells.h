@@ -1,4 +1,4 @@
-// The cells of a grid: rectangles while they are few, one image when they are many.
+// Draws the cells of a grid: up to kMaxRectangles as rectangles, more as one image.
 #pragma once
 
 #include "view/grid.h"
@@ -6,17 +6,18 @@
 
 namespace fovea {
 
-constexpr int64_t kMostRectangles = 4096;
+constexpr int64_t kMaxRectangles = 4096;
 
 struct CellBox {
-  double x, y, width, height;  // of the first cell
+  double x, y, width, height;  // of the first cell; the others follow right and below
 };
 
-// Rectangles with a tooltip each, and their weight in them where it fits.
+// Draws a rectangle with a tooltip for each cell, and its weight inside where it fits.
 void draw_cells(Canvas& canvas, const Grid& grid, const CellBox& box);
-// For light and for dark paper where the reader chooses.
+// Draws one image, or one for light and one for dark paper where the reader chooses.
 void draw_cells_as_image(Canvas& canvas, const Grid& grid, const CellBox& box);
-void draw_cell_lines(Canvas& canvas, const Grid& grid, const CellBox& box);  // hairlines between the cells
-void mark_chosen(Canvas& canvas, const Grid& grid, const CellBox& box);      // outlines the one cell of each row
+void draw_cell_lines(Canvas& canvas, const Grid& grid, const CellBox& box);  // draws hairlines between the cells
+void mark_chosen(Canvas& canvas, const Grid& grid,
+                 const CellBox& box);  // outlines the cell that hard selection chose in each row
 
 }  // namespace fovea

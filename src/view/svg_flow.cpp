@@ -1,5 +1,5 @@
-// The flow of attention: ribbons from the sentence that is looked at down to the words that look, and below it how
-// attention moves over that sentence from word to word. What is hidden is stated.
+// Draws the flow of attention: ribbons as thick as weights from the attended sentence down to the attending words, and
+// below it how attention moves over that sentence from word to word. The picture states how much it hides.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,10 +7,10 @@
 
 #include "view/links.h"
 #include "view/svg.h"
-#include "view/svg_film.h"
+#include "view/svg_sentence.h"
 #include "view/svg_text.h"
+#include "view/svg_transport.h"
 #include "view/svg_views.h"
-#include "view/svg_words.h"
 
 namespace fovea {
 
@@ -20,7 +20,7 @@ struct Point {
   double x, y;
 };
 
-// A band of one thickness from `a` to `b`, its first edge; bent so that it leaves and arrives straight.
+// A band of constant thickness whose left edge runs from `a` to `b` and is vertical at both ends.
 std::string ribbon_down(Point a, Point b, double thick) {
   const double middle = (a.y + b.y) / 2;
   return fmt::format(
@@ -39,55 +39,57 @@ std::vector<double> totals(const Grid& grid, bool of_rows) {
   return sums;
 }
 
-// One of the two sentences: its words and, at their edge, a bar as long as their attention, where ribbons begin.
-struct Shore {
+// One of the two sentences. Each word has a bar at its edge, as long as its attention, where its ribbons start.
+struct FlowSide {
   Sentence sentence;
   std::vector<double> lengths;  // of the bars
-  std::vector<double> taken;    // from each bar's left, by ribbons
-  double x = 0, y = 0;          // of the sentence
-  double edge = 0;              // the bars' y
+  std::vector<double> used;     // length of each bar that has ribbons already, from its left
+  double x = 0, y = 0;          // upper left corner of the sentence
+  double edge = 0;              // y of the bars
 
-  Shore(const std::vector<Label>& labels, std::vector<double> bars) : lengths(std::move(bars)), taken(lengths.size()) {
+  FlowSide(const std::vector<Label>& labels, std::vector<double> bars)
+      : lengths(std::move(bars)), used(lengths.size()) {
     std::vector<double> least;
     for (const double length : lengths) least.push_back(length + 6);
-    sentence = lay_out(labels, {.least_widths = least});
+    sentence = lay_out(labels, {.min_widths = least});
   }
   double center(int64_t i) const {
     const Word& word = sentence.words[static_cast<size_t>(i)];
     return x + word.x + word.width / 2;
   }
-  double take(int64_t i, double thick) {
+  // Reserves the next part of a bar for a ribbon and returns its left end.
+  double reserve(int64_t i, double thick) {
     const auto at = static_cast<size_t>(i);
-    return center(i) - lengths[at] / 2 + std::exchange(taken[at], taken[at] + thick);
+    return center(i) - lengths[at] / 2 + std::exchange(used[at], used[at] + thick);
   }
 };
 
-void draw_shore(Canvas& canvas, const Shore& shore, std::string_view side) {
-  for (size_t i = 0; i < shore.sentence.words.size(); ++i) {
+void draw_side(Canvas& canvas, const FlowSide& side, std::string_view name) {
+  for (size_t i = 0; i < side.sentence.words.size(); ++i) {
     Xml& xml = canvas.xml();
-    xml.open("g").set("class", "word").set("data-side", side).set("data-index", static_cast<double>(i));
+    xml.open("g").set("class", "word").set("data-side", name).set("data-index", static_cast<double>(i));
     if (canvas.page()) {
       xml.set("tabindex", "0").set("role", "button");
-      xml.set("aria-label", fmt::format("{} {}: {}", side, i + 1, shown(shore.sentence.labels[i])));
+      xml.set("aria-label", fmt::format("{} {}: {}", name, i + 1, shown(side.sentence.labels[i])));
     }
-    const Word& word = shore.sentence.words[i];
-    xml.open("rect").set("class", "target").set("x", shore.x + word.x).set("y", shore.y + word.y).set("rx", 3);
-    xml.set("width", word.width).set("height", shore.sentence.line()).set("fill", "transparent").leaf();
-    draw_word(canvas, shore.sentence, i, {.x = shore.x, .y = shore.y});
-    xml.open("rect").set("class", "mass").set("x", shore.center(static_cast<int64_t>(i)) - shore.lengths[i] / 2);
-    xml.set("y", shore.edge).set("width", std::max(0.5, shore.lengths[i])).set("height", 3).leaf();
+    const Word& word = side.sentence.words[i];
+    xml.open("rect").set("class", "target").set("x", side.x + word.x).set("y", side.y + word.y).set("rx", 3);
+    xml.set("width", word.width).set("height", side.sentence.line()).set("fill", "transparent").leaf();
+    draw_word(canvas, side.sentence, i, {.x = side.x, .y = side.y});
+    xml.open("rect").set("class", "mass").set("x", side.center(static_cast<int64_t>(i)) - side.lengths[i] / 2);
+    xml.set("y", side.edge).set("width", std::max(0.5, side.lengths[i])).set("height", 3).leaf();
     xml.close();
   }
 }
 
-double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const PrunedLinks& cut) {
-  const double unit = std::clamp(420.0 / static_cast<double>(grid.height()), 3.0, 20.0);  // of a weight of 1
+double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const PrunedLinks& pruned) {
+  const double unit = std::clamp(420.0 / static_cast<double>(grid.height()), 3.0, 20.0);  // thickness of a weight of 1
   const auto bars = [&](bool of_rows) {
     std::vector<double> lengths = totals(grid, of_rows);
     for (double& length : lengths) length *= unit;
     return lengths;
   };
-  Shore source(grid.columns, bars(false)), target(grid.rows, bars(true));
+  FlowSide source(grid.columns, bars(false)), target(grid.rows, bars(true));
   const double width = std::max(source.sentence.width, target.sentence.width);
   const double drop = std::clamp(width / 4, 110.0, 260.0);
   source.x = kMargin + (width - source.sentence.width) / 2;
@@ -96,16 +98,16 @@ double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const PrunedLink
   source.edge = source.y + source.sentence.line() + 4;
   target.edge = source.edge + 3 + drop;
   target.y = target.edge + 3 + 4;
-  canvas.text(grid.column_name, {.x = kMargin, .y = y + 10, .size = 12, .look = "faint"});
+  canvas.text(grid.column_name, {.x = kMargin, .y = y + 10, .size = 12, .css_class = "faint"});
 
-  // At each end ribbons lie in the order of where they come from, so that those of a word do not cross.
-  std::vector<DrawnLink> links = cut.drawn;
+  // At each word ribbons are in the order of the words they come from, so that they do not cross there.
+  std::vector<DrawnLink> links = pruned.drawn;
   std::vector<double> tops(links.size()), feet(links.size());
-  const auto place = [&](Shore& shore, auto own, auto other, std::vector<double>& to) {
+  const auto place = [&](FlowSide& side, auto own, auto other, std::vector<double>& to) {
     std::vector<size_t> order(links.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return other(links[a]) < other(links[b]); });
-    for (const size_t i : order) to[i] = shore.take(own(links[i]), links[i].weight * unit);
+    for (const size_t i : order) to[i] = side.reserve(own(links[i]), links[i].weight * unit);
   };
   const auto row = [](const DrawnLink& l) { return l.row; };
   const auto column = [](const DrawnLink& l) { return l.column; };
@@ -122,10 +124,10 @@ double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const PrunedLink
         .set("data-column", static_cast<double>(links[i].column))
         .leaf();
   }
-  draw_shore(canvas, source, "column");
-  draw_shore(canvas, target, "row");
+  draw_side(canvas, source, "column");
+  draw_side(canvas, target, "row");
   const double bottom = target.y + target.sentence.line() + 18;
-  canvas.text(grid.row_name, {.x = kMargin, .y = bottom, .size = 12, .look = "faint"});
+  canvas.text(grid.row_name, {.x = kMargin, .y = bottom, .size = 12, .css_class = "faint"});
   canvas.reach(kMargin + width, bottom);
   return bottom + 34;
 }
@@ -135,16 +137,16 @@ double draw_ribbons(Canvas& canvas, double y, const Grid& grid, const PrunedLink
 std::string draw_flow(const Grid& grid, const PictureStyle& style, Medium medium) {
   check_grid(grid, "flow");
   Canvas canvas(WeightScale(style, grid), medium);
-  const PrunedLinks cut = prune_links(grid, style.hide);
+  const PrunedLinks pruned = prune_links(grid, style.hide);
   double y = canvas.title(grid.title);
   if (!canvas.page()) {
-    const std::string statement = "ribbons are as thick as weights; the picture " + cut.statement();
-    canvas.text(statement, {.x = kMargin, .y = y + 10, .size = 12, .look = "faint"});
+    const std::string statement = "ribbons are as thick as weights; the picture " + pruned.statement();
+    canvas.text(statement, {.x = kMargin, .y = y + 10, .size = 12, .css_class = "faint"});
     canvas.reach(kMargin + ems(statement) * 12, y + 10);
     y += 32;
   }
-  y = draw_ribbons(canvas, y, grid, cut);
-  draw_film(canvas, y, grid);
+  y = draw_ribbons(canvas, y, grid, pruned);
+  draw_transport(canvas, y, grid);
   return canvas.finish(grid.title);
 }
 

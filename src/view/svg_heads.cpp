@@ -1,4 +1,4 @@
-// Layers and heads side by side: each a small heat map without its tokens, which stand below once.
+// Draws layers and heads side by side, each as a small heat map without labels; the tokens are listed once below.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,15 +7,15 @@
 #include "base/error.h"
 #include "view/svg.h"
 #include "view/svg_cells.h"
+#include "view/svg_sentence.h"
 #include "view/svg_text.h"
 #include "view/svg_views.h"
-#include "view/svg_words.h"
 
 namespace fovea {
 
 namespace {
 
-// The part of the title that is a grid's own.
+// The part of a grid's title that the common title does not have.
 std::string own_title(const Grid& grid, const std::string& common) {
   const size_t from = grid.title.find_first_not_of(", ", common.size());
   return from == std::string::npos ? "" : grid.title.substr(from);
@@ -31,8 +31,8 @@ bool same_tokens(std::span<const Grid> grids) {
 }
 
 double draw_tokens(Canvas& canvas, double y, const std::string& heading, std::span<const Label> labels, double width) {
-  canvas.text(heading, {.x = kMargin, .y = y + 12, .size = 12, .look = "faint"});
-  const Sentence sentence = lay_out(labels, {.most_width = width});
+  canvas.text(heading, {.x = kMargin, .y = y + 12, .size = 12, .css_class = "faint"});
+  const Sentence sentence = lay_out(labels, {.max_width = width});
   for (size_t i = 0; i < labels.size(); ++i) draw_word(canvas, sentence, i, {.x = kMargin - 3, .y = y + 18});
   canvas.reach(kMargin + sentence.width, y + 18 + sentence.height);
   return y + 18 + sentence.height + 14;

@@ -1,20 +1,20 @@
-// Highlighted sentences: for each word of one side the other side's sentence, shaded as with a marker pen.
+// Draws highlighted sentences: for each word of one sentence the other one, shaded by weight as with a marker pen.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
 
 #include "view/svg.h"
+#include "view/svg_sentence.h"
 #include "view/svg_text.h"
 #include "view/svg_views.h"
-#include "view/svg_words.h"
 
 namespace fovea {
 
 namespace {
 
-constexpr double kMostWidth = 640;  // of a shaded sentence
-constexpr double kMostEms = 12;     // of the word before it
+constexpr double kMaxWidth = 640;  // of a shaded sentence
+constexpr double kMaxEms = 12;     // of the word before it
 
 struct Block {
   std::span<const Label> words, sentence;
@@ -22,17 +22,17 @@ struct Block {
   std::function<float(size_t word, size_t place)> weight;
 };
 
-// Returns where the next block may begin.
+// Returns the y at which the next block starts.
 double draw_block(Canvas& canvas, double y, const Block& block) {
   double names = 0;
-  for (const Label& word : block.words) names = std::max(names, std::min(ems(shown(word)), kMostEms) * 14);
-  const Sentence sentence = lay_out(block.sentence, {.most_width = kMostWidth});
+  for (const Label& word : block.words) names = std::max(names, std::min(ems(shown(word)), kMaxEms) * 14);
+  const Sentence sentence = lay_out(block.sentence, {.max_width = kMaxWidth});
   const ShadedSentence shaded(canvas, sentence, block.id);
   const double left = kMargin + names + 20;
   for (size_t i = 0; i < block.words.size(); ++i) {
     const double baseline = y + sentence.line() / 2 + 14 * 0.35;
-    canvas.label(block.words[i], {.x = left - 20, .y = baseline, .size = 14, .side = Side::kRight, .bold = true},
-                 kMostEms);
+    canvas.label(block.words[i], {.x = left - 20, .y = baseline, .size = 14, .anchor = Anchor::kRight, .bold = true},
+                 kMaxEms);
     const double middle = left - 10;
     canvas.xml().open("path").set("class", "rule");
     canvas.xml().set("d", fmt::format("M{} {}v{}", to_hundredths(middle), to_hundredths(y), sentence.height)).leaf();

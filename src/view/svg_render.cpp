@@ -57,8 +57,8 @@ struct Svg {
 };
 
 double fitting(double scale, double width, double height) {
-  constexpr double kMostSide = 16384, kMostPixels = 64e6;
-  return std::min({scale, kMostSide / width, kMostSide / height, std::sqrt(kMostPixels / (width * height))});
+  constexpr double kMaxSide = 16384, kMaxPixels = 64e6;
+  return std::min({scale, kMaxSide / width, kMaxSide / height, std::sqrt(kMaxPixels / (width * height))});
 }
 
 Pixels pixels_of(cairo_surface_t* surface) {

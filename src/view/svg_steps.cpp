@@ -1,20 +1,20 @@
-// The decode as a film: a frame for each output token, from top to bottom.
+// Draws decoding step by step: a frame for each output token, from top to bottom.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "view/svg.h"
+#include "view/svg_sentence.h"
 #include "view/svg_text.h"
 #include "view/svg_views.h"
-#include "view/svg_words.h"
 
 namespace fovea {
 
 namespace {
 
-constexpr double kMostWidth = 520;  // of a sentence
-constexpr size_t kMostSaid = 40;    // tokens of the output shown before the one that is written
-constexpr size_t kMostAlternatives = 5;
+constexpr double kMaxWidth = 520;  // of a sentence
+constexpr size_t kMaxOutput = 40;  // tokens of the output shown before the one of the step
+constexpr size_t kMaxAlternatives = 5;
 constexpr double kLine = 18, kName = 92, kBar = 100;  // of the bars of probabilities
 
 struct Bar {
@@ -23,20 +23,20 @@ struct Bar {
   bool taken;
 };
 
-// The token that was taken is always among them.
+// The likeliest tokens of a step. The token that was chosen is always among them.
 std::vector<Bar> bars_of(const Grid& grid, size_t row) {
   std::vector<Bar> bars;
   if (grid.notes.empty()) return bars;
   const StepNote& note = grid.notes[row];
   bool found = false;
   for (const auto& [text, probability] : note.alternatives) {
-    if (bars.size() == kMostAlternatives) break;
+    if (bars.size() == kMaxAlternatives) break;
     const bool taken = !found && text == grid.rows[row].text;
     found = found || taken;
     bars.push_back({text, probability, taken});
   }
   if (!found) {
-    if (bars.size() == kMostAlternatives) bars.pop_back();
+    if (bars.size() == kMaxAlternatives) bars.pop_back();
     bars.push_back({grid.rows[row].text, note.probability, true});
   }
   std::stable_sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.probability > b.probability; });
@@ -50,27 +50,27 @@ void draw_bars(Canvas& canvas, double x, double y, const std::vector<Bar>& bars)
                  {.x = x + kName - 8,
                   .y = baseline,
                   .size = 12,
-                  .look = bar.taken ? "ink" : "faint",
-                  .side = Side::kRight,
+                  .css_class = bar.taken ? "ink" : "faint",
+                  .anchor = Anchor::kRight,
                   .bold = bar.taken},
                  (kName - 8) / 12);
     const double length = std::max(1.0, kBar * std::clamp(bar.probability, 0.0, 1.0));
     canvas.xml().open("rect").set("class", bar.taken ? "taken" : "bar").set("x", x + kName).set("y", y + 4);
     canvas.xml().set("width", length).set("height", kLine - 8).set("rx", 1.5).leaf();
     canvas.text(fmt::format("{:.1f}%", 100 * bar.probability),
-                {.x = x + kName + length + 6, .y = baseline, .size = 11, .look = bar.taken ? "ink" : "faint"});
+                {.x = x + kName + length + 6, .y = baseline, .size = 11, .css_class = bar.taken ? "ink" : "faint"});
     y += kLine;
   }
 }
 
-// What had been written, from `first` on, and then the token of the step.
-void draw_output(Canvas& canvas, double x, double y, const Sentence& said, size_t first) {
-  if (first > 0) canvas.text("…", {.x = x - 12, .y = y + said.size * 1.1, .look = "faint"});
-  const size_t last = said.words.size() - 1;
-  for (size_t i = 0; i < last; ++i) draw_word(canvas, said, i, {.x = x, .y = y});
-  draw_word(canvas, said, last, {.x = x, .y = y, .bold = true});
-  const Word& word = said.words[last];
-  canvas.xml().open("rect").set("class", "taken").set("x", x + word.x + 2).set("y", y + word.y + said.line() - 1);
+// Draws the output up to a step, in bold the token of the step; `first` tokens before it are left out.
+void draw_output(Canvas& canvas, double x, double y, const Sentence& output, size_t first) {
+  if (first > 0) canvas.text("…", {.x = x - 12, .y = y + output.size * 1.1, .css_class = "faint"});
+  const size_t last = output.words.size() - 1;
+  for (size_t i = 0; i < last; ++i) draw_word(canvas, output, i, {.x = x, .y = y});
+  draw_word(canvas, output, last, {.x = x, .y = y, .bold = true});
+  const Word& word = output.words[last];
+  canvas.xml().open("rect").set("class", "taken").set("x", x + word.x + 2).set("y", y + word.y + output.line() - 1);
   canvas.xml().set("width", word.width - 4).set("height", 2).leaf();
 }
 
@@ -79,20 +79,20 @@ void draw_output(Canvas& canvas, double x, double y, const Sentence& said, size_
 std::string draw_steps(const Grid& grid, const PictureStyle& style, Medium medium) {
   check_grid(grid, "steps");
   Canvas canvas(WeightScale(style, grid), medium);
-  const Sentence source = lay_out(grid.columns, {.most_width = kMostWidth});
-  const auto said = [&](size_t row) {
-    const size_t first = row > kMostSaid ? row - kMostSaid : 0;
-    return std::pair(lay_out(std::span(grid.rows).subspan(first, row + 1 - first), {.most_width = kMostWidth}), first);
+  const Sentence source = lay_out(grid.columns, {.max_width = kMaxWidth});
+  const auto output_at = [&](size_t row) {
+    const size_t first = row > kMaxOutput ? row - kMaxOutput : 0;
+    return std::pair(lay_out(std::span(grid.rows).subspan(first, row + 1 - first), {.max_width = kMaxWidth}), first);
   };
   double output_width = 0, output_height = 0;
   size_t bars = 0;
   for (size_t row = 0; row < grid.rows.size(); ++row) {
-    const Sentence sentence = said(row).first;
+    const Sentence sentence = output_at(row).first;
     output_width = std::max(output_width, sentence.width);
     output_height = std::max(output_height, sentence.height);
     bars = std::max(bars, bars_of(grid, row).size());
   }
-  // Every frame is as high as the highest, so that a film of them stands still.
+  // All frames have the same height, so that a player that shows one after the other does not jump.
   const double left = kMargin + 40, right = left + std::max({source.width, output_width, 200.0}) + 28;
   const double height = std::max(source.height + 8 + output_height, static_cast<double>(bars) * kLine) + 32;
 
@@ -105,10 +105,10 @@ std::string draw_steps(const Grid& grid, const PictureStyle& style, Medium mediu
     const double end = bars > 0 ? right + kName + kBar + 50 : right;
     xml.set("d", fmt::format("M{} {}H{}", kMargin, to_hundredths(y + 0.5), to_hundredths(end))).leaf();
     canvas.text(fmt::format("{}", row + 1),
-                {.x = kMargin + 14, .y = y + 16 + 15, .size = 12, .look = "faint", .side = Side::kMiddle});
+                {.x = kMargin + 14, .y = y + 16 + 15, .size = 12, .css_class = "faint", .anchor = Anchor::kMiddle});
     shaded.draw(canvas, left, y + 16,
                 [&](size_t c) { return grid.at(static_cast<int64_t>(row), static_cast<int64_t>(c)); });
-    const auto [sentence, first] = said(row);
+    const auto [sentence, first] = output_at(row);
     draw_output(canvas, left, y + 16 + source.height + 8, sentence, first);
     draw_bars(canvas, right, y + 16, bars_of(grid, row));
     xml.close();

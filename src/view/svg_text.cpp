@@ -18,15 +18,15 @@ template <size_t N> bool among(char32_t value, const Range (&ranges)[N]) {
                      [value](Range r) { return r.first <= value && value <= r.last; });
 }
 
-// What stands over, under or invisibly beside another character.
+// Combining and invisible characters.
 constexpr Range kNoWidth[] = {{0x0300, 0x036F}, {0x0591, 0x05BD}, {0x064B, 0x065F}, {0x0670, 0x0670}, {0x200B, 0x200F},
                               {0x202A, 0x202E}, {0x2060, 0x2069}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
-// As wide as high: Chinese, Japanese, Korean, full-width forms, pictographs.
+// Characters as wide as they are high: Chinese, Japanese, Korean, full-width forms, pictographs.
 constexpr Range kWide[] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},
                            {0xFE30, 0xFE6F}, {0xFF00, 0xFF60}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
 constexpr Range kRightToLeft[] = {{0x0590, 0x065F}, {0x066D, 0x06EF},   {0x06FA, 0x08FF},  {0xFB1D, 0xFDFF},
                                   {0xFE70, 0xFEFE}, {0x10800, 0x10FFF}, {0x1E800, 0x1EFFF}};
-// Letters, roughly: beyond ASCII whatever is no punctuation, sign or digit of Arabic.
+// Punctuation, symbols and digits; every other character counts as a letter.
 constexpr Range kNoLetters[] = {
     {0x0000, 0x0040}, {0x005B, 0x0060}, {0x007B, 0x00BF}, {0x0660, 0x066C},
     {0x06F0, 0x06F9}, {0x2000, 0x2BFF}, {0x3000, 0x303F}, {0xFF00, 0xFF20},
@@ -42,13 +42,13 @@ double em(char32_t c) {
   return 0.61;
 }
 
-// Letters to the right less letters to the left.
-int lean(std::string_view text) {
-  int left = 0;
+// The number of right-to-left letters minus the number of other letters.
+int right_to_left_surplus(std::string_view text) {
+  int surplus = 0;
   for (const CodePoint& c : code_points(text)) {
-    if (!among(c.value, kNoLetters)) left += among(c.value, kRightToLeft) ? 1 : -1;
+    if (!among(c.value, kNoLetters)) surplus += among(c.value, kRightToLeft) ? 1 : -1;
   }
-  return left;
+  return surplus;
 }
 
 }  // namespace
@@ -59,13 +59,13 @@ double ems(std::string_view text) {
   return sum;
 }
 
-std::string shorten(std::string_view text, double most_ems) {
-  if (ems(text) <= most_ems) return std::string(text);
+std::string shorten(std::string_view text, double max_ems) {
+  if (ems(text) <= max_ems) return std::string(text);
   double sum = 1.0;  // the ellipsis
   size_t end = 0;
   for (const CodePoint& c : code_points(text)) {
     sum += em(c.value);
-    if (sum > most_ems) break;
+    if (sum > max_ems) break;
     end = c.end;
   }
   return std::string(text.substr(0, end)) + "…";
@@ -78,11 +78,11 @@ std::string shown(const Label& label) {
   return "␣";
 }
 
-bool is_right_to_left(std::string_view text) { return lean(text) > 0; }
+bool is_right_to_left(std::string_view text) { return right_to_left_surplus(text) > 0; }
 
 bool is_right_to_left(std::span<const Label> sentence) {
   int sum = 0;
-  for (const Label& label : sentence) sum += label.mark ? 0 : lean(label.text);
+  for (const Label& label : sentence) sum += label.mark ? 0 : right_to_left_surplus(label.text);
   return sum > 0;
 }
 

@@ -1,4 +1,5 @@
-// Tokens as they are shown, and an estimate of their width: an SVG is laid out before anyone has its fonts.
+// Text of SVG pictures: how tokens are shown, their direction, and an estimate of their width, because a picture is
+// laid out before the reader's fonts are known.
 #pragma once
 
 #include <span>
@@ -9,11 +10,11 @@
 
 namespace fovea {
 
-double ems(std::string_view text);                            // the width, in multiples of the font's size
-std::string shorten(std::string_view text, double most_ems);  // ends in an ellipsis where it was cut
-std::string shown(const Label& label);                        // a sign where the text is nothing but space
-bool is_right_to_left(std::string_view text);                 // more of its letters are
-bool is_right_to_left(std::span<const Label> sentence);       // the same of a sentence
-std::string isolated(std::string_view text);                  // keeps its direction to itself within a sentence
+double ems(std::string_view text);                           // estimated width, in multiples of the font size
+std::string shorten(std::string_view text, double max_ems);  // ends in an ellipsis if anything was left out
+std::string shown(const Label& label);                       // "␣" for a text of white space
+bool is_right_to_left(std::string_view text);                // more letters are right-to-left than not
+bool is_right_to_left(std::span<const Label> sentence);      // the same for a sentence, without special tokens
+std::string isolated(std::string_view text);  // isolates the direction of a right-to-left text (U+2068, U+2069)
 
 }  // namespace fovea

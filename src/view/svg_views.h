@@ -1,4 +1,4 @@
-// The five pictures for a medium: a file of their own, or part of a page.
+// Draws the five pictures for a medium: a file of its own, or part of an HTML page.
 #pragma once
 
 #include <span>
@@ -14,6 +14,7 @@ std::string draw_flow(const Grid& grid, const PictureStyle& style, Medium medium
 std::string draw_heads(std::span<const Grid> grids, const PictureStyle& style, int columns, Medium medium);
 std::string draw_steps(const Grid& grid, const PictureStyle& style, Medium medium);
 
-std::string common_title(std::span<const Grid> grids);  // what the titles have in common, up to a comma
+std::string common_title(
+    std::span<const Grid> grids);  // the longest common beginning of the titles that ends at a comma
 
 }  // namespace fovea

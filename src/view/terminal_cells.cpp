@@ -1,4 +1,4 @@
-// How a weight is drawn: a colour, or the height of a block, or a character of a ramp.
+// Draws weights: as a colour, as the height of a block, or as a character of a ramp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "view/terminal_page.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea {
 
@@ -24,14 +24,14 @@ Rgb masked_tint(const TerminalPage& page, const WeightScale& scale) {
   return is_dark(page, scale) ? Rgb{0x5f, 0x47, 0x2b} : Rgb{0xf0, 0xdc, 0xbe};
 }
 
-// The 256 colours have enough steps of lightness in the greys alone.
+// Of the 256 colours only the greys have enough steps of lightness.
 Rgb share_colour(const TerminalPage& page, const WeightScale& scale, double share) {
   const bool grey = page.terminal().colour == TerminalStyle::Colour::k256;
   const Paper paper = is_dark(page, scale) ? Paper::kDark : Paper::kLight;
   return colour_at(grey ? "greys" : scale.style().palette, share, paper);
 }
 
-// For terminals without colours.
+// A weight on a terminal without colours.
 std::string shade(const TerminalPage& page, double share) {
   const auto level = static_cast<size_t>(std::lround(8.0 * std::clamp(share, 0.0, 1.0)));
   return page.glyph(kBlocks[level], kRamp[level]);
@@ -97,7 +97,7 @@ void draw_scale(TerminalPage& page, const WeightScale& scale, std::string_view a
   };
   for (const Tick& tick : scale.ticks(6.0 / static_cast<double>(steps))) {
     const int64_t at = std::lround(tick.share * static_cast<double>(steps));
-    if (at > 0 && page.column() >= at) continue;  // no room after a long number
+    if (at > 0 && page.column() >= at) continue;  // the number before it leaves no room
     page.move_to(at);
     page.write(number(tick));
   }

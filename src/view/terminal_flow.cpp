@@ -1,4 +1,4 @@
-// A row's attention as links: its columns with bars, strongest first.
+// Prints each row's attention as links: its columns with bars, strongest first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 
 #include "view/links.h"
 #include "view/terminal_page.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea {
 
 namespace {
 
-constexpr int64_t kLongestBar = 10;   // columns of a bar that stands for all of a row's attention
+constexpr int64_t kLongestBar = 10;   // columns of the bar of a link with all of a row's attention
 constexpr int64_t kLongestHead = 24;  // columns of a row's label
 
 std::string bar(const TerminalPage& page, double share) {
@@ -48,10 +48,10 @@ class Flow {
         fmt::format("{} {} {}", page_.safe(grid_.row_name), page_.glyph("→", "->"), page_.safe(grid_.column_name)),
         {.faint = true});
     page_.end_line();
-    const PrunedLinks cut = prune_links(grid_, hide_);
-    auto first = cut.drawn.begin();
+    const PrunedLinks pruned = prune_links(grid_, hide_);
+    auto first = pruned.drawn.begin();
     for (int64_t row = 0; row < grid_.height(); ++row) {
-      const auto end = std::find_if(first, cut.drawn.end(), [row](const DrawnLink& link) { return link.row > row; });
+      const auto end = std::find_if(first, pruned.drawn.end(), [row](const DrawnLink& link) { return link.row > row; });
       std::vector<DrawnLink> links(first, end);
       std::stable_sort(links.begin(), links.end(),
                        [](const DrawnLink& a, const DrawnLink& b) { return a.weight > b.weight; });
@@ -59,7 +59,7 @@ class Flow {
       first = end;
     }
     page_.end_line();
-    page_.prose(cut.statement(), {.faint = true});
+    page_.prose(pruned.statement(), {.faint = true});
     return page_.take();
   }
 
@@ -88,7 +88,7 @@ class Flow {
     return total;
   }
 
-  // A word, its bar and its share, on one line where any line has room for them.
+  // Prints a word, its bar and its share, on one line if any line has room for them.
   void draw_link(const DrawnLink& link, int64_t indent) {
     const double share = link.weight / row_total(link.row);
     const std::string& word = columns_[static_cast<size_t>(link.column)];
@@ -111,7 +111,7 @@ class Flow {
 
   const Grid& grid_;
   double hide_;
-  WeightScale scale_;  // of shares of a row
+  WeightScale scale_;  // for shares of a row's attention
   TerminalPage page_;
   std::vector<std::string> rows_, columns_;
   int64_t head_ = 0;

@@ -1,11 +1,11 @@
-// Many small maps beside one another: all heads of a model at a glance.
+// Prints many small maps side by side: all heads of a model at a glance.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "view/terminal_page.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea {
 
@@ -25,8 +25,8 @@ std::vector<std::string> split_title(const std::string& title) {
 
 std::string join(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
 
-// Takes out the parts that all titles have in common, and returns them: "layer 2" of "layer 2, head 1" and
-// "layer 2, head 2". Every title keeps at least one part.
+// Removes the parts that all titles have in common and returns them: "layer 2" of "layer 2, head 1" and
+// "layer 2, head 2". At least one part of every title remains.
 std::string take_shared(std::span<std::vector<std::string>> titles) {
   std::vector<std::string> shared;
   for (size_t i = 0; i < titles.front().size() && titles.front().size() > 1;) {
@@ -44,7 +44,7 @@ std::string take_shared(std::span<std::vector<std::string>> titles) {
   return join(shared);
 }
 
-// The largest weight of each square of `factor` cells a side; absent where all are.
+// A grid of the largest weight of each square of `factor` x `factor` cells; absent where all cells are.
 Grid shrunk(const Grid& grid, int64_t factor) {
   const int64_t height = (grid.height() + factor - 1) / factor, width = (grid.width() + factor - 1) / factor;
   Grid small;
@@ -96,7 +96,7 @@ class Heads {
   }
 
  private:
-  // The maps of one layer, in as many lines of maps as they need.
+  // Prints the maps of one layer, in as many lines of maps as they need.
   void draw_group(size_t first, size_t end) {
     const std::span<std::vector<std::string>> titles(titles_.data() + first, end - first);
     const std::string shared = titles.size() > 1 ? take_shared(titles) : "";

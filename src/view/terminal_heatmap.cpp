@@ -1,19 +1,19 @@
-// The heat map in a terminal. A cell is two columns wide and a line high, a square; in a grid of many rows half a line,
-// two rows a line. A grid that is wider than the terminal is split into blocks of columns. Only where there would be
-// many blocks a cell is one column wide: the labels above, a character below the other, are easier to read with gaps.
+// Prints the heat map in a terminal. A cell is two columns wide and one line high, which is a square; in a grid of many
+// rows it is half a line high. A grid that is wider than the terminal is split into blocks of columns. A cell is one
+// column wide only if there would be many blocks, because vertical labels are easier to read with gaps between them.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "view/terminal_page.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea {
 
 namespace {
 
 constexpr int64_t kManyRows = 40;         // from here on two rows share a line
-constexpr int64_t kMostBlocks = 4;        // of cells two columns wide
+constexpr int64_t kMaxBlocks = 4;         // of cells two columns wide
 constexpr int64_t kShortLabel = 3;        // labels of so few characters are written downwards
 constexpr int64_t kHighestLabel = 10;     // characters of a label that is written downwards
 constexpr int64_t kLongestRowLabel = 24;  // columns of a row's label, and never more than a quarter of the terminal
@@ -94,7 +94,7 @@ class Heatmap {
       const int64_t cells = (room - (l.halves ? l.left : 0)) / cell;
       return (n + cells - 1) / cells;
     };
-    l.cell = wide_characters || blocks(2) <= kMostBlocks ? 2 : 1;
+    l.cell = wide_characters || blocks(2) <= kMaxBlocks ? 2 : 1;
     l.block = (n + blocks(l.cell) - 1) / blocks(l.cell);
   }
 
@@ -108,7 +108,7 @@ class Heatmap {
 
   std::string fenced(const std::string& text) const { return page_.terminal().unicode ? isolate(text) : text; }
 
-  // One label a line, each above the stems of those before it.
+  // Prints one label a line, each above the stems of the labels before it.
   void draw_stairs(int64_t first, int64_t end) {
     for (int64_t i = first; i < end; ++i) {
       page_.move_to(layout_.left);
@@ -119,7 +119,7 @@ class Heatmap {
     }
   }
 
-  // Downwards, a character a line; they end at the cells.
+  // Prints labels downwards, one character a line, so that they end at the cells.
   void draw_downwards(int64_t first, int64_t end) {
     std::vector<std::vector<std::string>> labels;
     size_t height = 0;
@@ -182,7 +182,7 @@ class Heatmap {
     return label.substr(label.find_first_not_of(' '));
   }
 
-  // Said once under the picture.
+  // Printed once under the picture.
   void note_cut(const std::string& shown, const std::string& full) {
     const std::pair<std::string, std::string> entry{shown, full};
     if (std::find(cut_.begin(), cut_.end(), entry) == cut_.end()) cut_.push_back(entry);

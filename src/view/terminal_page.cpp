@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea {
 
@@ -51,7 +51,7 @@ void TerminalPage::set_ink(const Ink& ink) {
     if (ink.ground) codes += colour_code(terminal_, 48, *ink.ground);
   }
   if (codes == active_) return;
-  // What was set is taken back first: the codes only add.
+  // Escape codes only add, so the previous ink is reset first.
   if (codes.empty() || !active_.empty()) text_ += "\033[0m";
   if (!codes.empty()) text_ += "\033[" + codes.substr(1) + "m";
   active_ = codes;
@@ -131,8 +131,8 @@ void check_grid(std::string_view picture, const Grid& grid, const TerminalStyle&
         grid.rows.size() * grid.columns.size(), grid.weights.size());
   check(grid.notes.empty() || grid.notes.size() == grid.rows.size(), "{}: expected a note for each of {} rows, got {}",
         picture, grid.rows.size(), grid.notes.size());
-  check(terminal.width >= TerminalStyle::kLeastWidth, "{}: expected a terminal at least {} columns wide, got {}",
-        picture, TerminalStyle::kLeastWidth, terminal.width);
+  check(terminal.width >= TerminalStyle::kMinWidth, "{}: expected a terminal at least {} columns wide, got {}", picture,
+        TerminalStyle::kMinWidth, terminal.width);
 }
 
 std::string label_text(const TerminalPage& page, const Label& label) {
@@ -152,8 +152,8 @@ std::vector<std::string> label_texts(const TerminalPage& page, const std::vector
 }
 
 std::string table_label(const TerminalPage& page, std::string_view text, int64_t width) {
-  const std::string cut = truncate_to_width(text, width, page.glyph("…", "~"));
-  return pad_left(page.terminal().unicode ? isolate(cut) : cut, width);
+  const std::string shortened = truncate_to_width(text, width, page.glyph("…", "~"));
+  return pad_left(page.terminal().unicode ? isolate(shortened) : shortened, width);
 }
 
 std::string short_weight(double weight) {

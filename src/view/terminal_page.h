@@ -1,5 +1,5 @@
-// A page of terminal text under construction: inks, lines within a width, and how a weight is drawn. Shared by the
-// pictures of view/terminal.h.
+// Builds a page of terminal text: colours, lines within a width, and cells for weights. The pictures of view/terminal.h
+// share it.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,21 @@ class TerminalPage {
   bool coloured() const { return terminal_.colour != TerminalStyle::Colour::kNone; }
   int64_t width() const { return terminal_.width; }
   int64_t column() const { return column_; }
-  std::string safe(std::string_view text) const;  // harmless, and ASCII where nothing else may be printed
+  std::string safe(std::string_view text) const;  // harmless(text), in ASCII if the terminal has no Unicode
   const char* glyph(const char* unicode, const char* ascii) const { return terminal_.unicode ? unicode : ascii; }
 
-  // Text that is ours or safe.
+  // The text must be harmless: either a constant or safe(text).
   void write(std::string_view text, const Ink& ink = {});
-  void move_to(int64_t column);  // with spaces
-  void end_line();               // colours end with the line
-  // Writes on the next line, from column `indent`, when it does not fit on this one; breaks what fits on no line.
+  void move_to(int64_t column);  // writes spaces up to the column
+  void end_line();               // also resets colours
+  // Writes a text on this line if it fits, else on the next one from column `indent`; breaks a text that fits on none.
   void flow(std::string_view text, const Ink& ink = {}, int64_t indent = 0);
-  // With a space before it, where it does not begin a line.
+  // Like flow, with a space before the word unless it starts a line.
   void flow_word(std::string_view word, const Ink& ink = {}, int64_t indent = 0);
-  // Prose, broken at its spaces; ends the line.
+  // Writes prose, broken at its spaces, and ends the line.
   void prose(std::string_view text, const Ink& ink = {}, int64_t indent = 0);
-  // Between the two, text reads as one sentence; bidi moves nothing into it or out of it, also over several lines.
+  // The text between the two calls is one sentence: it is isolated from its surroundings for the bidi algorithm, on
+  // each of its lines.
   void begin_sentence(bool right_to_left, bool has_rtl);
   void end_sentence();
 
@@ -52,34 +53,35 @@ class TerminalPage {
 
   TerminalStyle terminal_;
   std::string text_;
-  std::string sentence_;  // what opens the sentence that is being written
-  std::string active_;    // the escape sequence of the ink in use
+  std::string sentence_;  // the isolate that is open, or empty
+  std::string active_;    // the escape sequence of the present ink
   int64_t column_ = 0;
 };
 
-// Error without cells, or when the numbers of weights and notes are not those of the labels.
+// Throws an Error unless the grid has cells and as many weights and notes as its labels need.
 void check_grid(std::string_view picture, const Grid& grid, const TerminalStyle& terminal);
 
-// A label as it is shown: harmless, spaces and nothing at all visible.
+// A label as it is printed: harmless, with visible spaces, and visible even if empty.
 std::string label_text(const TerminalPage& page, const Label& label);
 std::vector<std::string> label_texts(const TerminalPage& page, const std::vector<Label>& labels);
-// In a table: cut to the width, padded left, fenced off from its neighbours.
+// A label in a table: truncated to the width, padded left, isolated from its neighbours.
 std::string table_label(const TerminalPage& page, std::string_view text, int64_t width);
 
 // A weight in running text: ".83", "1.00".
 std::string short_weight(double weight);
 
-// One weight, `columns` wide, on a line of its own row.
+// Prints one weight, `columns` wide, in a map with one row a line.
 void draw_cell(TerminalPage& page, const WeightScale& scale, float weight, bool chosen, int64_t columns);
-// Two weights, one above the other; needs colours and Unicode. A masked half has a warm tint, no colour of the scale.
+// Prints two weights, one above the other; needs colours and Unicode. A masked half has a warm tint, which is not on
+// the scale.
 void draw_halves(TerminalPage& page, const WeightScale& scale, float above, std::optional<float> below,
                  int64_t columns);
-constexpr const char* kTintMasked = "masked";  // for draw_scale: shows that tint
+constexpr const char* kTintMasked = "masked";  // for draw_scale: shows the tint of draw_halves
 // The ink of a word that has a weight.
 Ink word_ink(const TerminalPage& page, const WeightScale& scale, float weight);
-// Of a weight, on the terminal's background.
+// The colour of a weight on the terminal's background.
 Rgb weight_colour(const TerminalPage& page, const WeightScale& scale, double weight);
-// Colours and the weights they stand for; and what masked cells look like, if there are any.
+// Prints the legend: colours with their weights and, if `absent` is not empty, the sign of masked cells.
 void draw_scale(TerminalPage& page, const WeightScale& scale, std::string_view absent);
 
 }  // namespace fovea

@@ -1,19 +1,19 @@
-// Sentences whose words are shaded by the attention they got: for each word of the other side, and step by step.
+// Prints sentences whose words are shaded by weight: for each word of the other sentence, and step by step.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "view/terminal_page.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea {
 
 namespace {
 
 constexpr int64_t kLongestHead = 24;   // columns of the word before a sentence
-constexpr float kWorthANumber = 0.1F;  // without colours, words with less are not numbered, unless they have the most
+constexpr float kWorthANumber = 0.1F;  // without colours, smaller weights are printed only if they are the largest
 
-constexpr float kWorthMentioning = 0.005F;  // what two digits tell from nothing
+constexpr float kWorthMentioning = 0.005F;  // the smallest weight that is not 0.00 with two digits
 
 struct Sentence {
   const std::vector<Label>& labels;
@@ -40,7 +40,7 @@ Sentence column_of(const Grid& grid, int64_t column) {
   return sentence;
 }
 
-// A word of a sentence. Spaces stay spaces where colour shows them.
+// A word of a sentence. Where colours show spaces, they are printed as spaces.
 std::string word_text(const TerminalPage& page, const Label& label) {
   const bool spaces = !label.text.empty() && label.text.find_first_not_of(' ') == std::string::npos;
   return spaces && page.coloured() ? label.text : label_text(page, label);
@@ -83,7 +83,7 @@ void draw_sentence(TerminalPage& page, const WeightScale& scale, const Sentence&
   page.end_line();
 }
 
-// Pairs of a word and the other side's sentence, in two columns.
+// Prints a word and the shaded other sentence in two columns.
 class Pairs {
  public:
   Pairs(TerminalPage& page, const WeightScale& scale, const std::vector<Label>& heads) : page_(page), scale_(scale) {
@@ -107,7 +107,7 @@ class Pairs {
   int64_t head_ = 0;
 };
 
-// How to read the sentences of a grid.
+// Prints how to read the sentences of a grid.
 void draw_key(TerminalPage& page, const WeightScale& scale, const Grid& grid) {
   const bool absent = std::any_of(grid.weights.begin(), grid.weights.end(), is_absent);
   page.end_line();

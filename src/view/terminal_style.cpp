@@ -1,4 +1,4 @@
-// What a terminal can show, from what it and the environment say.
+// Finds out what a terminal can show from what it and the environment say.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ int width_of(const TerminalFacts& facts) {
   const auto [stopped, error] = std::from_chars(facts.columns_wanted.data(), end, wanted);
   const bool given = error == std::errc() && stopped == end && wanted > 0;
   const int width = given ? wanted : facts.columns > 0 ? facts.columns : kUsual;
-  return std::clamp(width, TerminalStyle::kLeastWidth, kMost);
+  return std::clamp(width, TerminalStyle::kMinWidth, kMost);
 }
 
 bool unicode_of(const TerminalFacts& facts) {

@@ -7,16 +7,18 @@
 
 namespace fovea {
 
-// For text and attributes. What XML forbids is replaced: control characters by their pictures, the rest by U+FFFD.
+// Escapes text for elements and attributes. Characters that XML forbids are replaced: control characters by their
+// pictures (U+2400 and after), others by U+FFFD.
 std::string escape_xml(std::string_view text);
 
 class Xml {
  public:
   Xml& open(std::string_view name);
-  Xml& set(std::string_view name, std::string_view value);  // of the element opened last, before its content
-  Xml& set(std::string_view name, double value);            // to a hundredth
+  Xml& set(std::string_view name,
+           std::string_view value);               // an attribute of the element opened last, before its content
+  Xml& set(std::string_view name, double value);  // rounded to a hundredth
   Xml& text(std::string_view content);
-  Xml& raw(std::string_view content);  // as it is: XML already
+  Xml& raw(std::string_view content);  // without escaping: the content is XML already
   Xml& close();                        // </name>
   Xml& leaf();                         // />, for an element that never has content
   // <name>content</name>

@@ -7,7 +7,7 @@
 
 #include "support.h"
 #include "temporary_folder.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea {
 namespace {

@@ -16,8 +16,8 @@
 #include "view/png.h"
 #include "view/svg.h"
 #include "view/svg_render.h"
+#include "view/svg_sentence.h"
 #include "view/svg_text.h"
-#include "view/svg_words.h"
 
 namespace fovea {
 namespace {
@@ -298,7 +298,7 @@ TEST(SvgText, SentencesBeginWhereTheirScriptDoes) {
   const std::vector<Label> arabic = labels({"قرأت", "الكتاب"}), english = labels({"read", "it"});
   EXPECT_GT(lay_out(arabic, {}).words[0].x, lay_out(arabic, {}).words[1].x);
   EXPECT_LT(lay_out(english, {}).words[0].x, lay_out(english, {}).words[1].x);
-  EXPECT_GT(lay_out(english, {.most_width = 40}).words[1].y, 0);
+  EXPECT_GT(lay_out(english, {.max_width = 40}).words[1].y, 0);
 }
 
 TEST(SvgText, WidthsAndDirections) {

@@ -11,7 +11,7 @@
 
 #include "support.h"
 #include "temporary_folder.h"
-#include "view/select.h"
+#include "view/record_selection.h"
 
 namespace fovea {
 namespace {

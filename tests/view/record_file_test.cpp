@@ -48,6 +48,8 @@ TEST(RecordFile, IsReadBack) {
   EXPECT_EQ(back.attentions[0].weights[4], 1.0f / 3);  // to the bit
   EXPECT_EQ(back.attentions[0].centers, r.attentions[0].centers);
   EXPECT_EQ(back.attentions[0].scores[5], -1.5f);
+  EXPECT_EQ(text.find("\"scores\""), text.rfind("\"scores\""));  // once
+  EXPECT_EQ(to_compact_json(r).find("\"scores\""), std::string::npos);
   EXPECT_EQ(back.attentions[0].best.heads, "one");
   AttentionRecord mean = r;
   mean.attentions[0].best = {"mean", 0, 0};

@@ -7,7 +7,7 @@
 
 #include "support.h"
 #include "view/colour_scale.h"
-#include "view/compact.h"
+#include "view/compact_weights.h"
 #include "view/diagnostics.h"
 #include "view/links.h"
 #include "view/record_file.h"

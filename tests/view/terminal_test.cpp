@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "support.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea {
 namespace {
@@ -361,7 +361,7 @@ TEST(TerminalStyle, WidthIsWantedOrKnownOrUsual) {
   EXPECT_EQ(width({.columns = 132, .columns_wanted = "100"}), 100);
   EXPECT_EQ(width({.columns = 132, .columns_wanted = "wide"}), 132);
   EXPECT_EQ(width({.columns = 132, .columns_wanted = "-5"}), 132);
-  EXPECT_EQ(width({.columns = 3}), TerminalStyle::kLeastWidth);
+  EXPECT_EQ(width({.columns = 3}), TerminalStyle::kMinWidth);
 }
 
 TEST(TerminalStyle, TheBackgroundIsDarkUnlessTheTerminalSaysLight) {

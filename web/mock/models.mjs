@@ -109,7 +109,7 @@ const kChinese = /[\u3400-\u9fff]/
 export function tokenise(text) {
   const points = [...text]
   const tokens = []
-  const cut = (begin, end) => {
+  const add = (begin, end) => {
     for (let at = begin; at < end;) {
       const left = end - at
       const step = kChinese.test(points[at]) ? 1 : left > 7 ? 4 : left
@@ -125,11 +125,11 @@ export function tokenise(text) {
   let begin = -1
   points.forEach((c, i) => {
     if (/\s/.test(c)) {
-      if (begin >= 0) cut(begin, i)
+      if (begin >= 0) add(begin, i)
       begin = -1
     } else if (begin < 0) begin = i
   })
-  if (begin >= 0) cut(begin, points.length)
+  if (begin >= 0) add(begin, points.length)
   tokens.push({ text: '</s>', begin: points.length, end: points.length, starts_word: true, mark: true })
   return { text, tokens }
 }

@@ -1,4 +1,4 @@
-// The page: what is remembered is read from the address, then everything follows from signals.
+// Starts the page: the state is read from the address, and signals compute the rest.
 import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { keepAsking, loadModels } from './state/answers'

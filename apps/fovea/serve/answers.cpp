@@ -9,7 +9,7 @@
 #include "base/base64.h"
 #include "base/thousands.h"
 #include "decode/options.h"
-#include "view/compact.h"
+#include "view/compact_weights.h"
 #include "view/record_file.h"
 
 namespace fovea::app {

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "fovea/serve/json.h"
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 namespace fovea::app {
 

@@ -1,5 +1,5 @@
-// The requests of the page, each of which can be called off. Addresses are relative: the page works under any path, and
-// nothing is ever asked of another machine.
+// The requests of the page, each of which can be aborted. Addresses are relative, so that the page works under any path
+// and sends no request to another machine.
 import type { WireRecord } from '../model/record'
 import { readEvents } from './sse'
 import type { ModelInfo, Options, ReviseEvent, StartEvent, TokenEvent, TranslateAnswer } from './types'
@@ -17,7 +17,7 @@ let key = ''
 try {
   key = sessionStorage.getItem(kKey) ?? ''
 } catch {
-  // Storage may be switched off: the key then lasts as long as the page.
+  // Without storage the key lasts as long as the page.
 }
 
 export function setKey(to: string): void {
@@ -84,7 +84,7 @@ export async function stream(
   signal: AbortSignal,
 ): Promise<TranslateAnswer> {
   const response = await send('v1/translate', { text, ...options, stream: true }, signal)
-  // A server that does not stream this request may still have answered it.
+  // A server that does not stream this request answers it as a whole.
   if (!response.headers.get('Content-Type')?.startsWith('text/event-stream'))
     return (await response.json()) as TranslateAnswer
   for await (const { event, data } of readEvents(response.body!)) {

@@ -1,5 +1,5 @@
-// Server-sent events out of a fetched stream: EventSource cannot post. Follows the parsing rules of the HTML standard,
-// as far as `event` and `data` go.
+// Parses server-sent events of a fetched stream, because EventSource cannot post. It follows the parsing rules of the
+// HTML standard for `event` and `data`.
 
 export interface ServerEvent {
   event: string
@@ -11,7 +11,7 @@ export class EventParser {
   private event = ''
   private data: string[] = []
 
-  // Text may end anywhere, even between the two characters of a line's end.
+  // A chunk may end anywhere, even between the two characters of a line end.
   push(text: string): ServerEvent[] {
     this.buffer += text
     const found: ServerEvent[] = []

@@ -1,4 +1,4 @@
-// What goes over the wire between the page and `fovea serve`.
+// The requests and answers of `fovea serve` as the page uses them.
 import type { Alternative, Kind, Sentence, WireRecord } from '../model/record'
 import type { TreeNode } from '../model/tree'
 import type { Edit } from '../model/whatif'
@@ -58,7 +58,7 @@ export interface StartEvent {
   model: string
 }
 
-// So many tokens and characters of what was told still hold; the others come anew.
+// The number of tokens and characters of the output so far that stay valid; later ones are replaced.
 export interface ReviseEvent {
   step: number
   end: number

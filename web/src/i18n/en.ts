@@ -105,14 +105,14 @@ export const en = {
   'flow.hides':
     'Ribbon width is proportional to attention weight. Hidden: {out} of {links} links, {share} of the attention mass.',
   'flow.all': 'Ribbon width is proportional to attention weight. All links are shown.',
-  film: 'Attention over time',
-  'film.about':
+  transport: 'Attention over time',
+  'transport.about':
     'How attention shifts over the source from one target token to the next: {places} positions per step on average. Shifts below 0.5% are not drawn.',
   'say.cell': '{row} attends to {column}: {weight}',
   'say.change': '{row} attends to {column}: change {weight}',
   'say.masked': '{row} cannot attend to {column}: masked',
   'say.most': 'attends most to {column} ({weight})',
-  'say.step': '{row}, probability {p}; {look}',
+  'say.step': '{row}, probability {p}; {attention}',
   'say.column': '{column} receives {sum} in total',
   pair: 'Source and target',
   'pair.hint': 'Hover over a word to see what it attends to, or what attends to it; click to keep it selected.',
@@ -134,9 +134,9 @@ export const en = {
   'step.others': 'Alternatives at this step.',
   'step.write': 'force instead:',
   'step.taken': 'chosen:',
-  'entropy.look': 'attention',
+  'entropy.attention': 'attention',
   'entropy.choice': 'prediction',
-  'entropy.look.long': 'Attention entropy: {value} nats',
+  'entropy.attention.long': 'Attention entropy: {value} nats',
   'entropy.choice.long': 'Prediction entropy: at least {value} nats',
   'entropy.chart': 'Entropy at each decoding step, in nats',
   'entropy.help':

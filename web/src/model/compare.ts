@@ -1,16 +1,16 @@
-// Two answers beside one another: which rows and columns they have in common, and the difference of their weights there.
+// Compares two answers: finds their common rows and columns, and the difference of their weights there.
 import { at, type Grid } from './grid'
 
 export type Pairs = [number, number][]
 
-const kMostCells = 1 << 20
+const kMaxCells = 1 << 20
 
-// The longest common subsequence of two sides; of very long ones what they share from the beginning on.
+// The longest common subsequence of two sentences; of very long sentences only the common prefix.
 export function align(a: readonly string[], b: readonly string[]): Pairs {
   const pairs: Pairs = []
   let i = 0
   let j = 0
-  if (a.length * b.length > kMostCells) {
+  if (a.length * b.length > kMaxCells) {
     while (i < a.length && a[i] === b[i]) pairs.push([i, i++])
     return pairs
   }
@@ -33,11 +33,11 @@ export function align(a: readonly string[], b: readonly string[]): Pairs {
 }
 
 export interface Difference {
-  grid: Grid // second less first, over what both have
+  grid: Grid // second minus first, over the common rows and columns
   rows: Pairs
   columns: Pairs
-  largest: number // of the absolute differences
-  moved: number // of each row's attention, on average, the share that lies elsewhere: half the sum of absolutes
+  largest: number // absolute difference
+  moved: number // the share of a row's attention that moved, on average: half the sum of absolute differences
 }
 
 export function difference(first: Grid, second: Grid): Difference | null {

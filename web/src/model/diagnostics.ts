@@ -1,13 +1,13 @@
-// Numbers that say where attention went wrong (after Rikters & Fishel 2017, "Confidence through attention"), as
-// src/view/diagnostics.cpp computes them.
+// Numbers that show where attention went wrong (Rikters & Fishel 2017, "Confidence through attention").
+// src/view/diagnostics.cpp computes the same; tests/view/cases/diagnostics.json has the cases of both.
 import { at, type Grid } from './grid'
 
 export interface Diagnostics {
-  entropy: number // of the rows, their mean, as a share of the largest possible: 0 sharp, 1 even
-  peak: number // the mean of each row's largest weight
-  coverageDeviation: number // mean over columns of log(1 + (1 - their sum)^2)
-  absentOut: number // how scattered each row's attention is, in nats
-  absentIn: number // how scattered the attention each column gets is
+  entropy: number // mean entropy of rows as a share of its maximum: 0 for sharp, 1 for uniform rows
+  peak: number // mean of each row's largest weight
+  coverageDeviation: number // mean over columns of log(1 + (1 - sum)^2)
+  absentOut: number // mean entropy of rows, in nats
+  absentIn: number // entropies of columns, each divided by its sum; their total over the number of rows
   confidence: number // exp(-(coverageDeviation + absentOut + absentIn)): 1 at best
 }
 

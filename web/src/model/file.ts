@@ -1,18 +1,18 @@
-// Records from a file: what `fovea view --format json` writes (an object a line), what this page saves as JSON or HTML,
-// or an answer of the server. A file may come from anybody, so its size and its shape are bounded before it is parsed.
+// Reads records from a file: the output of `fovea view --format json` (one object a line), a JSON or HTML file that this
+// page saved, or an answer of the server. Files are not trusted: size and nesting are limited before parsing.
 import { TooLarge, textOf } from './inflate'
 import { readAll, RecordError, type AttentionRecord, type WireRecord } from './record'
 
-const kMostBytes = 100_000_000 // of text, once it is unpacked
-const kMostDepth = 32
-const kMostLists = 3_000_000 // lists and objects: each is an object of the browser
-const kMostRecords = 10_000
+const kMaxBytes = 100_000_000 // of unpacked text
+const kMaxDepth = 32
+const kMaxLists = 3_000_000 // of lists and objects, each of which allocates
+const kMaxRecords = 10_000
 
 type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
-// Wherever records stand in it.
+// Finds the records in a parsed file.
 function recordsIn(value: unknown): unknown[] {
   if (Array.isArray(value)) return value.flatMap(recordsIn)
   if (!isObject(value)) return []
@@ -23,7 +23,7 @@ function recordsIn(value: unknown): unknown[] {
   ]
 }
 
-// Brackets outside of strings are counted before any value is made of them.
+// Counts brackets outside of strings, before JSON.parse allocates for them.
 function checkShape(text: string): void {
   let depth = 0
   let lists = 0
@@ -32,8 +32,8 @@ function checkShape(text: string): void {
     if (c === 0x22) {
       for (++i; i < text.length && text.charCodeAt(i) !== 0x22; ++i) if (text.charCodeAt(i) === 0x5c) ++i
     } else if (c === 0x5b || c === 0x7b) {
-      if (++depth > kMostDepth) throw new RecordError(`expected JSON nested at most ${kMostDepth} levels deep`)
-      if (++lists > kMostLists) throw new RecordError(`expected at most ${kMostLists / 1e6} million lists and objects`)
+      if (++depth > kMaxDepth) throw new RecordError(`expected JSON nested at most ${kMaxDepth} levels deep`)
+      if (++lists > kMaxLists) throw new RecordError(`expected at most ${kMaxLists / 1e6} million lists and objects`)
     } else if (c === 0x5d || c === 0x7d) --depth
   }
 }
@@ -46,7 +46,7 @@ function parse(text: string, place: string): unknown {
   }
 }
 
-// One value, or one a line.
+// Parses one value, or one value a line.
 function valuesIn(text: string): unknown[] {
   try {
     return [JSON.parse(text)]
@@ -59,7 +59,7 @@ function valuesIn(text: string): unknown[] {
       at = end + 1
       ++number
       if (line.trim() === '') continue
-      if (values.length >= kMostRecords) throw new RecordError(`expected at most ${kMostRecords} records`)
+      if (values.length >= kMaxRecords) throw new RecordError(`expected at most ${kMaxRecords} records`)
       values.push(parse(line, `line ${number}: `))
     }
     return values
@@ -73,19 +73,19 @@ export async function readRecords(content: string): Promise<AttentionRecord[]> {
   checkShape(text)
   const records = valuesIn(text).flatMap(recordsIn)
   if (records.length === 0) throw new RecordError('expected an attention record, got none')
-  if (records.length > kMostRecords)
-    throw new RecordError(`expected at most ${kMostRecords} records, got ${records.length}`)
+  if (records.length > kMaxRecords)
+    throw new RecordError(`expected at most ${kMaxRecords} records, got ${records.length}`)
   return readAll(records as WireRecord[])
 }
 
-// As text; what is gzipped is unpacked first.
+// The text of a file, which may be gzipped.
 export async function contentOf(file: Blob): Promise<string> {
   try {
-    return await textOf(file, kMostBytes)
+    return await textOf(file, kMaxBytes)
   } catch (error) {
     if (error instanceof TooLarge)
       throw new RecordError(
-        `expected at most ${kMostBytes / 1e6} MB of records${file.size < kMostBytes ? ' once they are unpacked' : ''}, got more; save fewer sentences in a file`,
+        `expected at most ${kMaxBytes / 1e6} MB of records${file.size < kMaxBytes ? ' once they are unpacked' : ''}, got more; save fewer sentences in a file`,
       )
     throw new RecordError('expected a whole file, got damaged data')
   }

@@ -1,4 +1,4 @@
-// One matrix to look at: an attention reduced to rows and columns, always with what was done to it.
+// One matrix of attention weights, as a view shows it, with the reduction that it comes from.
 import type { Kind, Step } from './record'
 import { runsRightToLeft, type Label } from './text'
 
@@ -12,11 +12,11 @@ export interface Reduction {
   how: Reduce
   layer: number // from 1; 0 for all
   head: number // from 1; 0 for all
-  layers: number // how many went in
+  layers: number // the number of layers combined
   heads: number
   words: boolean
-  through: number // layers rolled through
-  best?: boolean // what aligned words best when that was measured
+  through: number // the number of layers of a rollout
+  best?: boolean // the reduction with the best measured alignment
 }
 
 export type Reduce = 'mean' | 'max' | 'one' | 'rollout' | 'best'
@@ -24,13 +24,13 @@ export type Reduce = 'mean' | 'max' | 'one' | 'rollout' | 'best'
 export interface Grid {
   reduction: Reduction
   rowSide: 'source' | 'target'
-  columnSide: 'source' | 'before' // what had been written before
+  columnSide: 'source' | 'before' // before: the output before each step
   rows: Label[]
   columns: Label[]
   weights: Float32Array // [rows, columns], NaN where a cell is absent
-  firstToken: number[] // of each row, its first target token: where a step of decoding begins
-  columnWord: number[] // of each source token, its column
-  notes: StepNote[] // of each row, or none
+  firstToken: number[] // the first token of each row's label
+  columnWord: number[] // the column of each token
+  notes: StepNote[] // one for each row, or empty
   hard: boolean
 }
 
@@ -47,7 +47,7 @@ export function heaviest(grid: Grid, row: number): number {
   return best
 }
 
-// Asked at every paint, so remembered.
+// Cached, because every paint asks for it.
 const absent = new WeakMap<Float32Array, boolean>()
 export function hasAbsent(grid: Grid): boolean {
   const { weights } = grid
@@ -59,7 +59,7 @@ export function hasAbsent(grid: Grid): boolean {
   return known
 }
 
-// In nats.
+// The entropy of a row, in nats.
 export function rowEntropy(grid: Grid, row: number): number {
   let sum = 0
   for (let c = 0; c < grid.columns.length; ++c) {
@@ -69,8 +69,8 @@ export function rowEntropy(grid: Grid, row: number): number {
   return sum
 }
 
-// How undecided the model was between words, in nats, as far as the recorded alternatives tell: what they leave over
-// counts as one more word, so this is a lower bound.
+// A lower bound of the entropy of a step's distribution over tokens, in nats: the probability that the recorded
+// alternatives leave counts as one more token.
 export function choiceEntropy(step: Step | undefined): number | null {
   if (!step || step.alternatives.length === 0) return null
   let sum = 0

@@ -10,12 +10,12 @@ export interface Link {
 
 export interface PrunedLinks {
   drawn: Link[] // by row, then column
-  links: number // all, drawn or not; a cell that is absent or 0 is none
+  links: number // the number of cells with a weight above 0, drawn or not
   hiddenShare: number // of the attention
 }
 
-// Weights are floats that sum to about 1: what is due to rounding must not keep a link.
-const kSlack = 1e-6
+// Weights are floats that sum to about 1: a rounding error must not decide whether a link is drawn.
+const kTolerance = 1e-6
 
 function linksOfRow(grid: Grid, row: number): Link[] {
   const links: Link[] = []
@@ -26,9 +26,9 @@ function linksOfRow(grid: Grid, row: number): Link[] {
   return links
 }
 
-// In each row the smallest links that together make at most `hide` of its attention are left out; then the smallest of
-// all while more than `most` are left.
-export function pruneLinks(grid: Grid, hide: number, most = 4000): PrunedLinks {
+// Hides in each row the smallest links that together have at most `hide` of its attention, then the smallest links of
+// all rows while more than `maxLinks` are left.
+export function pruneLinks(grid: Grid, hide: number, maxLinks = 4000): PrunedLinks {
   let drawn: Link[] = []
   let links = 0
   let total = 0
@@ -38,16 +38,16 @@ export function pruneLinks(grid: Grid, hide: number, most = 4000): PrunedLinks {
     const sum = own.reduce((s, l) => s + l.weight, 0)
     let out = 0
     let first = 0
-    while (first < own.length && out + own[first]!.weight <= hide * sum + kSlack) out += own[first++]!.weight
+    while (first < own.length && out + own[first]!.weight <= hide * sum + kTolerance) out += own[first++]!.weight
     links += own.length
     total += sum
     hidden += out
     drawn.push(...own.slice(first))
   }
-  if (drawn.length > most) {
+  if (drawn.length > maxLinks) {
     drawn.sort((a, b) => b.weight - a.weight)
-    for (const link of drawn.slice(most)) hidden += link.weight
-    drawn = drawn.slice(0, most)
+    for (const link of drawn.slice(maxLinks)) hidden += link.weight
+    drawn = drawn.slice(0, maxLinks)
   }
   drawn.sort((a, b) => a.row - b.row || a.column - b.column)
   return { drawn, links, hiddenShare: total > 0 ? hidden / total : 0 }
@@ -60,7 +60,8 @@ export interface Move {
   mass: number
 }
 
-function shares(grid: Grid, row: number): number[] {
+// A row divided by its sum; empty if the sum is 0.
+function normalisedRow(grid: Grid, row: number): number[] {
   const links = linksOfRow(grid, row)
   const sum = links.reduce((s, l) => s + l.weight, 0)
   if (!(sum > 0)) return []
@@ -69,20 +70,20 @@ function shares(grid: Grid, row: number): number[] {
   return result
 }
 
-// The cheapest way to move one row's attention, made to sum to 1, to the other's, where a step to the next column costs
-// 1: in one dimension, in order. None when either row has no attention at all.
+// The optimal transport of one row's attention to another's, each divided by its sum, if moving to the next column costs
+// 1: in one dimension mass moves in order. Empty if either row has no attention.
 export function transport(grid: Grid, row: number, next: number): Move[] {
-  const left = shares(grid, row)
-  const open = shares(grid, next)
+  const supply = normalisedRow(grid, row)
+  const demand = normalisedRow(grid, next)
   const moves: Move[] = []
   let from = 0
   let to = 0
-  while (from < left.length && to < open.length) {
-    const mass = Math.min(left[from]!, open[to]!)
-    if (mass > kSlack) moves.push({ from, to, mass })
-    left[from]! -= mass
-    open[to]! -= mass
-    if (left[from]! <= open[to]!) ++from
+  while (from < supply.length && to < demand.length) {
+    const mass = Math.min(supply[from]!, demand[to]!)
+    if (mass > kTolerance) moves.push({ from, to, mass })
+    supply[from]! -= mass
+    demand[to]! -= mass
+    if (supply[from]! <= demand[to]!) ++from
     else ++to
   }
   return moves

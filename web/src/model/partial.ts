@@ -1,5 +1,5 @@
-// A record that grows: what the events of a stream have told so far, in the shape of the finished one, so that every
-// view can draw it while the output is being written.
+// A record that grows with the events of a stream. It has the shape of a finished record, so that every view can draw it
+// during decoding.
 import type { ModelInfo, ReviseEvent, StartEvent, TokenEvent } from '../api/types'
 import { fromBase64, readRow } from './compact'
 import type { Attention, AttentionRecord } from './record'
@@ -19,22 +19,22 @@ export class PartialRecord {
     this.steps.length = Math.min(this.steps.length, token.step)
     this.steps.push(token)
     if (token.end <= token.begin) return
-    this.cut(token.begin)
+    this.truncate(token.begin)
     while (this.characters.length < token.begin) this.characters.push(' ')
     this.characters.push(...token.text.trim())
   }
 
-  // A beam changed its mind: what follows stands in place of what was said after that.
+  // Another hypothesis became the best of the beam: retains the common prefix; new tokens follow.
   revise({ step, end }: ReviseEvent): void {
     this.steps.length = Math.min(this.steps.length, step)
-    this.cut(end)
+    this.truncate(end)
   }
 
   get output(): string {
     return this.characters.join('')
   }
 
-  private cut(end: number): void {
+  private truncate(end: number): void {
     this.characters.length = Math.min(this.characters.length, end)
   }
 
@@ -62,7 +62,7 @@ export class PartialRecord {
     }
   }
 
-  // While it is written, the mean over all layers and heads is known; the heads come with the finished record.
+  // The events have the mean over all layers and heads; only the finished record has each head.
   private attentions(): Attention[] {
     const rows = this.steps.map((s) => s.cross_mean).filter((r) => r !== undefined)
     const columns = this.start.source.tokens.length

@@ -1,5 +1,5 @@
-// The attention record (docs/record.md) as the page holds it: weights in flat arrays, one for each head, with NaN where
-// a cell is absent. What comes over the wire or from a file is checked here, once: everything after it may trust it.
+// The attention record (docs/record.md) as the page stores it: weights in flat arrays, one for each head, with NaN in
+// absent cells. Records from the server or a file are checked here, once; all other code may rely on that.
 import { packedSize, readRow, unpack } from './compact'
 import { TooLarge } from './inflate'
 
@@ -18,7 +18,7 @@ export interface Sentence {
   tokens: Token[]
 }
 
-// A log-probability is -Infinity for something impossible, which JSON writes as null.
+// The log-probability of an impossible token is -Infinity, which JSON writes as null.
 export interface Alternative {
   text: string
   log_probability: number
@@ -29,7 +29,7 @@ export interface Step {
   alternatives: Alternative[]
 }
 
-// As it is written in JSON.
+// The JSON form.
 export interface WireAttention {
   kind: Kind
   mechanism?: string
@@ -38,7 +38,7 @@ export interface WireAttention {
   model?: number | string
   best_head?: unknown
   weights?: (number | null)[][][][]
-  // Compact: instead of the weights.
+  // The compact form has these instead of the weights.
   shape?: number[]
   packed?: string
 }
@@ -47,7 +47,7 @@ export interface WireRecord {
   fovea_record: number
   line?: number
   rank?: number
-  shares?: { rank: number; tokens: number; rows: number } // compact: what is left out is the candidate's of that rank
+  shares?: { rank: number; tokens: number; rows: number } // compact form: the prefix that the candidate of that rank has
   architecture?: string
   search?: string
   source: Sentence
@@ -81,12 +81,12 @@ export interface AttentionRecord {
   ended: boolean
   cut: boolean
   attentions: Attention[]
-  wire: WireRecord | null // what it was read from, for export
+  wire: WireRecord | null // the JSON it was read from, for export
 }
 
 export class RecordError extends Error {}
 
-const kMostCells = 60_000_000 // of all records that are read together: 240 MB as floats
+const kMaxCells = 60_000_000 // in all records of a file or answer: 240 MB as floats
 const kRounding = 1e-3
 
 const expect: (holds: boolean, what: string) => asserts holds = (holds, what) => {
@@ -102,7 +102,7 @@ const textOr = (value: unknown, otherwise: string): string => (typeof value === 
 
 function checkSentence(from: Sentence | undefined, name: string): void {
   expect(typeof from?.text === 'string' && isList(from.tokens), `${name} to have a text and tokens`)
-  const { length } = from.text // in UTF-16, which is at least as many as code points
+  const { length } = from.text // in UTF-16 units, of which there are at least as many as code points
   for (const t of from.tokens) {
     const right = typeof t?.text === 'string' && isCount(t.begin, 0, length) && isCount(t.end, t.begin, length)
     expect(right, `${name} to have tokens with a text and places in it, got ${brief(t)}`)
@@ -136,7 +136,7 @@ interface Size {
   columns: number
 }
 
-// Its rows and columns are tokens; the layers and heads are as many as it says.
+// Rows and columns follow from the tokens; the number of layers and heads from the attention itself.
 function sizeOf(from: WireAttention, source: Sentence, target: Sentence): Size {
   const [s, t] = [source.tokens.length, target.tokens.length]
   expect(
@@ -158,12 +158,12 @@ function sizeOf(from: WireAttention, source: Sentence, target: Sentence): Size {
   return { layers, heads, rows, columns }
 }
 
-// Counts every cell before there is an array for any of them.
+// Limits the number of cells before arrays are allocated for them.
 class Budget {
   private cells = 0
   take(sizes: readonly Size[]): void {
     for (const { layers, heads, rows, columns } of sizes) this.cells += layers * heads * rows * columns
-    expect(this.cells <= kMostCells, `at most ${kMostCells / 1e6} million weights, got more`)
+    expect(this.cells <= kMaxCells, `at most ${kMaxCells / 1e6} million weights, got more`)
   }
 }
 
@@ -195,7 +195,7 @@ function readWhole(from: WireAttention, size: Size): Float32Array[] {
   })
 }
 
-// The first rows are those of another candidate; they have its columns, and what is beyond is absent.
+// The first rows are copied from the candidate that shares them; columns that it does not have are absent.
 function readPacked(bytes: Uint8Array, size: Size, shared: Attention | undefined, sharedRows: number): Float32Array[] {
   const { layers, heads, rows, columns } = size
   const own = packedSize(rows - sharedRows, columns)
@@ -214,7 +214,7 @@ function readPacked(bytes: Uint8Array, size: Size, shared: Attention | undefined
   })
 }
 
-// {"heads": "mean", "layer", "head"}, from 1, 0 for all; without "heads" one head is meant.
+// Reads {"heads": "mean", "layer", "head"}, counted from 1, 0 for all; without "heads" it is one head.
 function readBest(from: unknown, { layers, heads }: Size): Attention['best'] {
   const best = (from ?? {}) as Record<string, unknown>
   const how = (['mean', 'max', 'rollout'] as const).find((h) => best['heads'] === h) ?? 'one'
@@ -228,7 +228,7 @@ interface Read {
   from: WireAttention
   size: Size
   shared: Attention | undefined
-  rows: number // shared
+  rows: number // the number of shared rows
 }
 
 function attentionsOf(
@@ -242,7 +242,7 @@ function attentionsOf(
     isList(wire.attentions) && wire.attentions.every((a) => isList(a?.weights) || typeof a?.packed === 'string'),
     'attentions with weights',
   )
-  // Of an ensemble the first model's; the others have the same shape.
+  // Of an ensemble only the attentions of the first model are shown.
   const first = wire.attentions.filter(
     (a, i, all) => all.findIndex((b) => b.kind === a.kind) === i && a.weights?.length !== 0,
   )
@@ -263,7 +263,7 @@ function attentionsOf(
   return read
 }
 
-// `packed` holds the bytes of every compact attention.
+// `packed` has the bytes of every compact attention.
 function finish(
   wire: WireRecord,
   read: readonly Read[],
@@ -309,7 +309,7 @@ function sidesOf(
   return { source, target, steps }
 }
 
-// A record with all of its weights as numbers.
+// Reads a record whose weights are numbers.
 export function readRecord(wire: WireRecord): AttentionRecord {
   const sides = sidesOf(wire, undefined)
   const read = attentionsOf(wire, sides.source, sides.target, undefined, new Budget())
@@ -342,7 +342,7 @@ async function readCompact(
   return finish(wire, read, packed, sides)
 }
 
-// Records in the order they came in: a compact one may share rows with an earlier candidate for the same line.
+// Reads records in their order: a compact one may share rows with an earlier candidate for the same line.
 export async function readAll(wires: readonly WireRecord[]): Promise<AttentionRecord[]> {
   const known = new Map<string, AttentionRecord>()
   const records: AttentionRecord[] = []
@@ -358,7 +358,7 @@ export async function readAll(wires: readonly WireRecord[]): Promise<AttentionRe
   return records
 }
 
-// A record to be saved: whole, and on its own, however it came. Weights that came in a byte each have four decimals.
+// The JSON form of a record, complete and exact, for saving. Weights that were compact have four decimals.
 export function wireOf(record: AttentionRecord): WireRecord | null {
   if (!record.wire) return null
   const { shares: _, ...wire } = record.wire

@@ -1,8 +1,9 @@
-// From a record to a matrix to look at: which attention, how its layers and heads become one, pieces or words. The same
-// arithmetic as src/view/reduce.cpp. No head is chosen silently: the grid says what was done.
+// Reduces a record to one matrix: selects an attention, combines its layers and heads, and merges subwords into words if
+// asked. The grid states the reduction. src/view/reduce.cpp computes the same; tests/view/cases/reductions.json has the
+// cases of both.
 import type { Grid, Reduce, StepNote } from './grid'
 import type { Attention, AttentionRecord, Kind } from './record'
-import { mergeWords, sideOf, writtenBefore, type Side } from './words'
+import { mergeSubwords, labelsOf, shiftedRight, type AxisLabels } from './subwords'
 
 export interface ReduceOptions {
   kind: Kind
@@ -19,7 +20,7 @@ export function canRollOut(record: AttentionRecord, kind: Kind): boolean {
   return attentionOf(record, kind === 'cross' ? 'encoder-self' : kind) !== undefined
 }
 
-// Layers and heads from..to, counted from 0.
+// Half-open ranges of layers and heads, counted from 0.
 interface Range {
   layers: [number, number]
   heads: [number, number]
@@ -35,7 +36,7 @@ function rangeOf(a: Attention, o: ReduceOptions): Range {
   }
 }
 
-// The mean or largest of some heads, [rows, columns]. Where a cell is absent in some, it counts as 0 there.
+// The mean or the maximum of some heads, [rows, columns]. A cell that is absent in some of them counts as 0 there.
 export function combine(a: Attention, range: Range, largest: boolean): Float32Array {
   const count = (range.layers[1] - range.layers[0]) * (range.heads[1] - range.heads[0])
   if (count === 1) return a.weights[range.layers[0] * a.heads + range.heads[0]]!
@@ -56,7 +57,7 @@ export function combine(a: Attention, range: Range, largest: boolean): Float32Ar
   return result
 }
 
-// a [n,k] times b [k,m]; absent is 0.
+// The matrix product of a [n,k] and b [k,m]; an absent cell is 0.
 function product(a: Float32Array, b: Float32Array, n: number, k: number, m: number): Float32Array {
   const result = new Float32Array(n * m)
   for (let i = 0; i < n; ++i) {
@@ -85,15 +86,15 @@ function rollout(a: Attention): Float32Array {
   return result!
 }
 
-function notesOf(record: AttentionRecord, rows: Side): StepNote[] {
+function notesOf(record: AttentionRecord, rows: AxisLabels): StepNote[] {
   const notes: StepNote[] = rows.labels.map(() => ({ probability: 1, alternatives: [] }))
   record.steps.forEach((step, t) => {
-    const word = rows.words[t]
-    if (word === undefined) return
-    const note = notes[word]!
+    const label = rows.labelOfToken[t]
+    if (label === undefined) return
+    const note = notes[label]!
     note.probability *= Math.exp(step.log_probability)
-    // Of a word, what else might have begun it.
-    if (t > 0 && rows.words[t - 1] === word) return
+    // The alternatives of a word are those at its first token.
+    if (t > 0 && rows.labelOfToken[t - 1] === label) return
     note.alternatives = step.alternatives.map((a) => ({ text: a.text, probability: Math.exp(a.log_probability) }))
   })
   return notes
@@ -120,7 +121,7 @@ export function reduce(record: AttentionRecord, options: ReduceOptions): Grid | 
     weights = combine(a, range, o.how === 'max')
   }
   const single = range.layers[1] - range.layers[0] === 1
-  return finish(record, a, o, {
+  return withLabels(record, a, o, {
     weights,
     through,
     best,
@@ -141,12 +142,12 @@ interface Reduced {
   heads: number
 }
 
-// Names, labels, words and notes for weights over tokens.
-function finish(record: AttentionRecord, a: Attention, o: ReduceOptions, r: Reduced): Grid {
-  const source = sideOf(record.source, o.words)
-  const target = sideOf(record.target, o.words)
+// Adds names, labels and notes to weights between tokens, and merges them into words if asked.
+function withLabels(record: AttentionRecord, a: Attention, o: ReduceOptions, r: Reduced): Grid {
+  const source = labelsOf(record.source, o.words)
+  const target = labelsOf(record.target, o.words)
   const rows = a.kind === 'encoder-self' ? source : target
-  const columns = a.kind === 'decoder-self' ? writtenBefore(target) : source
+  const columns = a.kind === 'decoder-self' ? shiftedRight(target) : source
   const { weights, ...what } = r
   return {
     reduction: { kind: a.kind, how: o.how, words: o.words, ...what },
@@ -154,15 +155,15 @@ function finish(record: AttentionRecord, a: Attention, o: ReduceOptions, r: Redu
     columnSide: a.kind === 'decoder-self' ? 'before' : 'source',
     rows: rows.labels,
     columns: columns.labels,
-    weights: o.words ? mergeWords(weights, rows, columns) : weights,
-    firstToken: rows.labels.map((_, word) => rows.words.indexOf(word)),
-    columnWord: columns.words,
+    weights: o.words ? mergeSubwords(weights, rows, columns) : weights,
+    firstToken: rows.labels.map((_, label) => rows.labelOfToken.indexOf(label)),
+    columnWord: columns.labelOfToken,
     notes: a.kind === 'encoder-self' ? [] : notesOf(record, rows),
     hard: a.hard,
   }
 }
 
-// Every head of every layer by itself, layer by layer.
+// One grid for every head of every layer, layer by layer.
 export function everyHead(record: AttentionRecord, kind: Kind, words: boolean): Grid[] {
   const a = attentionOf(record, kind)
   const grids: Grid[] = []

@@ -1,9 +1,9 @@
-// What is known about text before it is drawn: its direction, how wide it is about, how an invisible token is shown.
+// Text before it is drawn: its direction, an estimate of its width, and how an invisible token is shown.
 
 export interface Label {
   text: string
-  spaceBefore: boolean // as it stands in its sentence
-  mark: boolean // the beginning or end of a sentence: no words of it
+  spaceBefore: boolean // a space precedes it in its sentence
+  mark: boolean // a special token: <s> or </s>
 }
 
 const kRightToLeft =
@@ -13,32 +13,32 @@ const kWide =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
 const kNarrow = "iljtfrI.,:;'|!()[] /-"
 
-// Letters to the right less letters to the left.
-function lean(text: string): number {
+// The number of right-to-left letters minus the number of other letters.
+function rightToLeftSurplus(text: string): number {
   let sum = 0
   for (const c of text) if (kLetter.test(c)) sum += kRightToLeft.test(c) ? 1 : -1
   return sum
 }
 
-export const isRightToLeft = (text: string): boolean => lean(text) > 0
+export const isRightToLeft = (text: string): boolean => rightToLeftSurplus(text) > 0
 export const runsRightToLeft = (labels: readonly Label[]): boolean =>
-  labels.reduce((sum, label) => sum + (label.mark ? 0 : lean(label.text)), 0) > 0
+  labels.reduce((sum, label) => sum + (label.mark ? 0 : rightToLeftSurplus(label.text)), 0) > 0
 
 export const directionOf = (labels: readonly Label[]): 'rtl' | 'ltr' => (runsRightToLeft(labels) ? 'rtl' : 'ltr')
 
 export const shown = (label: { text: string }): string => (label.text.trim() === '' ? '␣' : label.text)
 
-// A token within a sentence of ours must not turn the sentence around.
+// Isolates a token, so that its direction does not affect the sentence around it.
 export const isolated = (text: string): string => `\u2068${text}\u2069`
 
-// Where nothing can measure: about how many times its height a text is wide.
+// Estimates the width of a text in ems, where no canvas can measure it.
 export function ems(text: string): number {
   let sum = 0
   for (const c of text) sum += kWide.test(c) ? 1 : kNarrow.includes(c) ? 0.38 : 0.61
   return sum
 }
 
-// Places in a record count code points, not UTF-16 units.
+// Offsets in a record count code points, not UTF-16 units.
 export const codePoints = (text: string, begin: number, end: number): string => [...text].slice(begin, end).join('')
 
 export function shorten(text: string, fits: (part: string) => boolean): string {

@@ -1,5 +1,5 @@
-// The beam as a tree: where each continuation stands, left to right by step, leaves below one another. The way to the
-// best candidate comes first at every fork, so that it runs straight along the top.
+// Lays the beam out as a tree: steps from left to right, leaves below each other. The path to the best candidate is the
+// first at every fork, so that it is the top line.
 
 export interface TreeNode {
   id: number
@@ -13,9 +13,9 @@ export interface TreeNode {
 }
 
 export interface PlacedNode extends TreeNode {
-  line: number // from the top, in lines
-  children: number[] // places in the list
-  up: number // place of the parent, or -1
+  line: number // counted from the top
+  children: number[] // indices of nodes
+  up: number // index of the parent, or -1
 }
 
 export function placeTree(nodes: readonly TreeNode[]): PlacedNode[] {
@@ -46,14 +46,14 @@ export function placeTree(nodes: readonly TreeNode[]): PlacedNode[] {
   return placed
 }
 
-// The texts on the way to a node, without the beginning mark.
+// The nodes on the path to a node, without <s>.
 export function pathTo(nodes: readonly PlacedNode[], i: number): PlacedNode[] {
   const path: PlacedNode[] = []
   for (let at = i; at >= 0 && nodes[at]!.up >= 0; at = nodes[at]!.up) path.unshift(nodes[at]!)
   return path
 }
 
-// The places of the nodes that spell the tokens of a candidate, as far as they go.
+// The indices of the nodes of a candidate's tokens, as far as the tree has them.
 export function pathOf(nodes: readonly PlacedNode[], tokens: readonly string[]): number[] {
   const path: number[] = []
   let at = nodes.findIndex((n) => n.up < 0)

@@ -1,8 +1,8 @@
-// Counterfactuals: what is asked of the model when something of its decode is changed by hand.
+// Counterfactuals: edits of attention weights and of the output prefix that the model decodes with again.
 import type { Kind, Sentence } from './record'
 import { codePoints } from './text'
 
-// layer and head from 1, null for all; row from 0.
+// layer and head are counted from 1, null for all; row is counted from 0.
 export interface Edit {
   kind: Kind
   layer: number | null
@@ -12,12 +12,12 @@ export interface Edit {
   off?: boolean
 }
 
-// What had been written when token `step` was to be chosen. A lone space has no place of its own, so the text is taken
-// up to where the token begins, not to where the one before it ends.
-// The same as tokens.
+// The output before token `step`, as tokens.
 export const pathBefore = (target: Sentence, step: number): string[] =>
   target.tokens.slice(0, step).map((token) => token.text)
 
+// The output before token `step`, as text. A lone space has an empty range, so the text ends where the token begins, not
+// where the token before it ends.
 export function prefixBefore(target: Sentence, step: number): string {
   const token = target.tokens[step]
   if (!token || token.mark) return target.text
@@ -42,7 +42,7 @@ export function normalise(weights: readonly number[]): number[] {
   return weights.map((w) => (sum > 0 ? Math.max(0, w) / sum : 1 / weights.length))
 }
 
-// One weight is set and the others keep their proportions, so that the row still sums to 1.
+// Sets one weight and scales the others, so that the row still sums to 1.
 export function setWeight(weights: readonly number[], place: number, to: number): number[] {
   const value = Math.min(1, Math.max(0, to))
   const rest = weights.reduce((s, w, i) => (i === place ? s : s + Math.max(0, w)), 0)

@@ -1,6 +1,6 @@
-// Asking: the answer to what is typed, streamed; and the second answer, with another model or with something changed by
-// hand, that stands beside it. A new question calls the one before it off; the old answer stays until there is a new one.
-// A file that was opened stands in the place of the first answer until something else is typed.
+// Requests answers: the first, streamed, for the text that is typed, and the second, of another model or with edits, for
+// comparison. A new request aborts the one before it; the old answer stays until the new one arrives. An opened file
+// replaces the first answer until new text is typed.
 import { batch, computed, effect, signal, type Signal } from '@preact/signals'
 import { ApiError, attend, getModels, stream, translate } from '../api/client'
 import type { Candidate, ModelInfo, Options, TranslateAnswer } from '../api/types'
@@ -18,7 +18,7 @@ export interface Answer {
   records: (AttentionRecord | null)[]
   tree: TreeNode[]
   milliseconds: number
-  live: boolean // still being written
+  live: boolean // decoding continues
 }
 
 export interface Failure {
@@ -77,7 +77,7 @@ function answerOfFile({ name, records }: Opened): Answer {
   return { model: name, text: '', candidates: [], record: records[0]!, records, tree: [], milliseconds: 0, live: false }
 }
 
-// Every view shows the file from now on; what was changed by hand belonged to something else.
+// Shows a file in every view. Edits are removed, because they belong to the answer before.
 export async function open(name: string, content: string): Promise<void> {
   try {
     const file = { name, records: await readRecords(content) }
@@ -109,9 +109,10 @@ export function showRecord(rank: number): void {
   set({ rank, row: -1, text: opened.peek()!.records[rank - 1]!.source.text })
 }
 
-async function forced(text: string, target: string, options: Options, abort: AbortSignal): Promise<Answer> {
+// Teacher forcing: the attention of a given target.
+async function scoreTarget(text: string, target: string, options: Options, abort: AbortSignal): Promise<Answer> {
   const began = performance.now()
-  // What is forced needs no search: the server refuses what it has no use for.
+  // Scoring a target takes no search options; the server refuses options that it does not use.
   const { model, alternatives, edits } = options
   const wire = await attend(text, target, { model, alternatives, attention: 'compact', ...(edits && { edits }) }, abort)
   const record = (await readAll([wire]))[0]!
@@ -134,7 +135,7 @@ async function forced(text: string, target: string, options: Options, abort: Abo
   }
 }
 
-// Runs one question at a time.
+// Runs one request at a time.
 class Asker {
   private timer = 0
   private abort: AbortController | null = null
@@ -166,7 +167,7 @@ async function askFirst(abort: AbortSignal): Promise<void> {
   busy.value = true
   try {
     if (state.target.peek() !== '') {
-      first.value = await forced(text, state.target.peek(), options, abort)
+      first.value = await scoreTarget(text, state.target.peek(), options, abort)
       return
     }
     let partial: PartialRecord | null = null
@@ -174,7 +175,7 @@ async function askFirst(abort: AbortSignal): Promise<void> {
     const show = (): void => {
       frame = 0
       if (!partial || abort.aborted) return
-      // Before there is a row to draw, the pictures of the answer before it stay.
+      // The pictures of the previous answer stay until there is a row to draw.
       const record = partial.record() ?? first.peek()?.record ?? null
       first.value = {
         model: options.model ?? '',
@@ -225,7 +226,7 @@ function optionsOf(model: string): Options {
 
 async function askSecond(abort: AbortSignal): Promise<void> {
   const options = optionsOf(state.second.peek() || modelName.peek())
-  // Tokens say exactly what had been written; text would be cut into tokens anew.
+  // A prefix of tokens is exact; text would be tokenised again, perhaps differently.
   if (state.path.peek().length > 0) options.prefix = state.path.peek()
   else if (state.prefix.peek()) options.prefix = state.prefix.peek()
   if (state.next.peek()) options.next = state.next.peek()
@@ -233,7 +234,7 @@ async function askSecond(abort: AbortSignal): Promise<void> {
   const target = state.target.peek()
   const answer =
     target !== ''
-      ? await forced(state.text.peek(), target, options, abort)
+      ? await scoreTarget(state.text.peek(), target, options, abort)
       : await answerOf(await translate(state.text.peek(), options, abort))
   if (!abort.aborted) second.value = answer
 }
@@ -250,7 +251,7 @@ export async function loadModels(): Promise<void> {
   if (state.text.peek() === '' && !opened.peek()) set({ text: modelInfo.peek()?.examples[0] ?? '' })
 }
 
-// What a question is made of; reading it makes an effect follow it.
+// The state that a request depends on; reading it subscribes an effect to it.
 const kSearch = ['text', 'target', 'beam', 'nbest', 'sample', 'temperature', 'top_k', 'top_p', 'seed'] as const
 const kChange = ['second', 'prefix', 'path', 'next', 'edits'] as const
 const followed = (keys: readonly (keyof State)[]): unknown[] => [modelName.value, ...keys.map((k) => state[k].value)]
@@ -267,7 +268,7 @@ export function keepAsking(): void {
       asker.ask(0, () => Promise.resolve(void (first.value = null)), failure)
       return
     }
-    // The first question of a visit need not wait for fingers.
+    // The first request of a visit does not wait for typing to end.
     asker.ask(at++ === 0 ? 0 : kWait, askFirst, failure)
   })
   effect(() => {

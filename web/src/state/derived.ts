@@ -1,4 +1,4 @@
-// What follows from the state and the answers: the grid every view draws, its counterpart, and the words for both.
+// Values computed from the state and the answers: the grid that every view draws, the second grid, and their titles.
 import { computed, signal } from '@preact/signals'
 import { t } from '../i18n'
 import { heaviest, mirrored, percent, weightText, type Grid } from '../model/grid'
@@ -14,7 +14,7 @@ const chosen = (records: (AttentionRecord | null)[] | undefined): AttentionRecor
 export const record = computed(() => chosen(first.value?.records))
 export const otherRecord = computed(() => second.value?.records[0] ?? null)
 
-// The kind that was asked for, or the first there is.
+// The attention kind that was asked for, or the first kind of the record.
 export const kind = computed<Kind>(() => {
   const there = record.value?.attentions ?? []
   return there.some((a) => a.kind === state.kind.value) ? state.kind.value : (there[0]?.kind ?? 'cross')
@@ -34,7 +34,7 @@ const reduced = (from: AttentionRecord | null): Grid | null =>
 export const grid = computed(() => reduced(record.value))
 export const otherGrid = computed(() => reduced(otherRecord.value))
 
-// The row in question: the one pointed at, else the one picked.
+// The active row: the one pointed at, else the one picked.
 export const activeRow = computed(() => {
   const rows = grid.value?.rows.length ?? 0
   const row = hovered.value.row >= 0 ? hovered.value.row : state.row.value
@@ -62,7 +62,7 @@ export function titleOf(grid: Grid): string {
   return parts.join(t('comma'))
 }
 
-// One sentence about a place, for the line below a picture and for those who hear it.
+// One sentence about a cell, row or column, for the status line and for screen readers.
 export function describe(grid: Grid, row: number, column: number, difference = false): string {
   const width = grid.columns.length
   const rowText = row >= 0 && grid.rows[row] ? isolated(shown(grid.rows[row])) : ''
@@ -76,14 +76,16 @@ export function describe(grid: Grid, row: number, column: number, difference = f
   if (rowText) {
     const most = heaviest(grid, row)
     const note = grid.notes[row]
-    const look =
+    const attended =
       most < 0
         ? ''
         : t('say.most', {
             column: isolated(shown(grid.columns[most]!)),
             weight: weightText(grid.weights[row * width + most]!),
           })
-    return note ? t('say.step', { row: rowText, p: percent(note.probability), look }) : `${rowText}: ${look}`
+    return note
+      ? t('say.step', { row: rowText, p: percent(note.probability), attention: attended })
+      : `${rowText}: ${attended}`
   }
   if (columnText) {
     let sum = 0

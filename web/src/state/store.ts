@@ -1,5 +1,5 @@
-// Everything the page remembers, one signal each. What is in `state` is the whole of it and stands in the address;
-// `hovered` is where the pointer or the focus is, shared by all views so that they light up together.
+// The state of the page, one signal for each value. `state` is complete and is written to the address; `hovered` is the
+// position of the pointer or the focus, which all views share and highlight together.
 import { batch, signal, type Signal } from '@preact/signals'
 import type { Reduce } from '../model/grid'
 import type { Kind } from '../model/record'
@@ -12,16 +12,16 @@ export type Palette = 'blues' | 'greys'
 
 export interface State {
   text: string
-  model: string // '' for the server's first
+  model: string // '' for the first model of the server
   beam: number
   nbest: number
-  sample: boolean // words are drawn, and what follows says how; else the likeliest are searched for
+  sample: boolean // sampling, with the options below; else beam search
   temperature: number
   top_k: number // 0 for all
   top_p: number
   seed: number
   rank: number // of the candidate shown, from 1
-  target: string // forced; '' for none
+  target: string // to be scored (teacher forcing); '' for decoding
   view: View
   kind: Kind
   how: Reduce
@@ -31,13 +31,13 @@ export interface State {
   scale: Scale
   palette: Palette
   hide: number // flow: the share of each row's attention that is not drawn
-  row: number // picked, from 0; -1 for none
+  row: number // the picked row, from 0; -1 for none
   second: string // the model to compare with; '' for the same
-  prefix: string // forced begin of the output, as it is read
-  path: string[] // the same token by token, which is exact
-  next: string // forced after it
+  prefix: string // forced prefix of the output, as text
+  path: string[] // forced prefix as tokens, which is exact
+  next: string // forced token after the prefix
   edits: Edit[]
-  lang: string // '' by the browser's
+  lang: string // '' for the language of the browser
 }
 
 export const kDefaults: Readonly<State> = {
@@ -90,7 +90,7 @@ export function hover(row: number, column: number): void {
   if (r !== row || c !== column) hovered.value = { row, column }
 }
 
-// What was changed by hand belongs to a sentence: another sentence begins anew. Heads stay switched off.
+// Edits belong to a sentence and are removed with it, except heads that are switched off.
 export const kUnchanged = { prefix: '', path: [], next: '', edits: [] } satisfies Partial<State>
 
 export function setText(text: string): void {

@@ -1,4 +1,4 @@
-// The state as an address and back. Only what differs from the defaults stands in it; what cannot be read is ignored.
+// Writes the state to the address and reads it back. Defaults are left out; invalid values are ignored.
 import { effect } from '@preact/signals'
 import type { Edit } from '../model/whatif'
 import { kDefaults, kViews, set, state, type State } from './store'
@@ -25,7 +25,7 @@ export const kRanges: Partial<Record<keyof State, readonly [number, number]>> = 
   row: [-1, 1e6],
 }
 
-const kShares: readonly (keyof State)[] = ['hide', 'temperature', 'top_p'] // no whole numbers
+const kFractions: readonly (keyof State)[] = ['hide', 'temperature', 'top_p'] // the others are whole numbers
 
 function readEdits(text: string): State['edits'] | undefined {
   try {
@@ -55,7 +55,7 @@ function readOne(key: keyof State, text: string): unknown {
   if (range) {
     const value = Number(text)
     if (!Number.isFinite(value) || value < range[0] || value > range[1]) return undefined
-    return kShares.includes(key) ? value : Math.round(value)
+    return kFractions.includes(key) ? value : Math.round(value)
   }
   if (key === 'words' || key === 'sample') return text === '1'
   if (key === 'edits') return readEdits(text)
@@ -89,7 +89,7 @@ export function encode(from: State): string {
 export const snapshot = (): State =>
   Object.fromEntries(Object.entries(state).map(([k, s]) => [k, s.value])) as unknown as State
 
-// The address is written a moment after the last change: browsers refuse more than a few changes a second.
+// The address is written with a delay after the last change, because browsers limit the rate of changes.
 export function followAddress(): void {
   set(decode(location.hash))
   let written = encode(snapshot())

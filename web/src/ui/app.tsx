@@ -1,4 +1,4 @@
-// The page from top to bottom: ask, see both sentences, look at one view, and beside it the step in question.
+// The page from top to bottom: input and output, both sentences, the chosen view, and beside it the active step.
 import { t } from '../i18n'
 import { failure, first } from '../state/answers'
 import { grid, record } from '../state/derived'
@@ -16,7 +16,7 @@ import { Inspector } from './inspector'
 import { Lens } from './lens'
 import { DropPlace } from './open_file'
 import { Pair } from './pair'
-import { Said } from './said'
+import { StatusLine } from './status_line'
 import { StepsPanel } from './steps_panel'
 import { Tabs } from './tabs'
 import { TreePanel } from './tree_panel'
@@ -41,10 +41,10 @@ function Look() {
       <Lens />
       <Pair />
       <WhatIf />
-      <div class="look">
+      <div class="views">
         <section class="main" aria-label={t('views')}>
           <Tabs />
-          {view !== 'tree' && <Said />}
+          {view !== 'tree' && <StatusLine />}
           <div role="tabpanel" id="panel" aria-labelledby={`tab-${view}`} tabIndex={-1}>
             {grid.value || view === 'tree' ? <Panel /> : <p class="faint">{t('empty.attention')}</p>}
           </div>

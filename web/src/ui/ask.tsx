@@ -1,4 +1,4 @@
-// The source on one side, what the model writes on the other; how it searches, and a target to force instead.
+// The source text and the output, the options of the search, and a target to score instead (teacher forcing).
 import { t } from '../i18n'
 import { busy, first, modelInfo, opened } from '../state/answers'
 import { record } from '../state/derived'
@@ -8,7 +8,7 @@ import { FileBar } from './open_file'
 
 const kBeams = [1, 2, 3, 4, 5, 6, 8, 10]
 
-// Something else is asked: the model answers, and no file.
+// New input closes the file: the model answers again.
 function write(text: string): void {
   opened.value = null
   setText(text)
@@ -44,7 +44,7 @@ function Source() {
   )
 }
 
-// A logarithm, with a minus that is one, and without one before nothing.
+// A log-probability with a true minus sign, and without one before 0.
 const logText = (value: number): string => value.toFixed(2).replace('-', '−').replace('−0.00', '0.00')
 
 function Candidates() {
@@ -93,9 +93,9 @@ function Output() {
 }
 
 function Target() {
-  const forced = state.target.value
+  const target = state.target.value
   return (
-    <details class="force" open={forced !== ''}>
+    <details class="force" open={target !== ''}>
       <summary>{t('force')}</summary>
       <label class="name" for="target">
         {t('force.hint')}
@@ -105,10 +105,10 @@ function Target() {
         dir="auto"
         rows={2}
         spellcheck={false}
-        value={forced}
+        value={target}
         onInput={(event) => set({ target: (event.target as HTMLTextAreaElement).value, row: -1 })}
       />
-      {forced !== '' && (
+      {target !== '' && (
         <button type="button" onClick={() => set({ target: '', row: -1 })}>
           {t('force.clear')}
         </button>
@@ -119,7 +119,7 @@ function Target() {
 
 const numbers = (list: readonly number[]): (readonly [number, string])[] => list.map((n) => [n, String(n)] as const)
 
-// The beam, or how words are drawn.
+// The options of beam search or of sampling.
 function Search() {
   const { beam, nbest, sample, temperature, top_k, top_p, seed } = state
   const most = sample.value ? kBeams.at(-1)! : beam.value

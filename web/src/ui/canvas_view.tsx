@@ -1,5 +1,5 @@
-// A scene on the screen: one canvas that is painted when the scene changes, and one over it for what is pointed at, so
-// that pointing never repaints cells. The arrow keys walk through it; where they are is said below the picture.
+// Shows a scene: one canvas is painted when the scene changes, and another above it marks what is pointed at, so that
+// pointing never repaints cells. The arrow keys move through the cells; the status line describes the position.
 import { effect } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { dark } from '../state/derived'
@@ -8,12 +8,12 @@ import { kDark, kLight, type Ink } from '../views/colour'
 import { CanvasPainter } from '../views/painter'
 import type { Scene } from '../views/scene'
 
-const kMostPixels = 1.6e7
+const kMaxPixels = 1.6e7
 
 export const inkNow = (): Ink => (dark.value ? kDark : kLight)
 
 export function prepare(canvas: HTMLCanvasElement, width: number, height: number, ink: Ink): CanvasPainter {
-  const ratio = Math.min(window.devicePixelRatio || 1, Math.sqrt(kMostPixels / Math.max(1, width * height)))
+  const ratio = Math.min(window.devicePixelRatio || 1, Math.sqrt(kMaxPixels / Math.max(1, width * height)))
   const w = Math.ceil(width * ratio)
   const h = Math.ceil(height * ratio)
   const context = canvas.getContext('2d')!
@@ -28,16 +28,16 @@ export function prepare(canvas: HTMLCanvasElement, width: number, height: number
   return new CanvasPainter(context, ink, ratio)
 }
 
-// How wide the element may become; 0 until it is known.
+// The available width; 0 until it is known.
 export function useRoom<T extends HTMLElement>(): [{ current: T | null }, number] {
   const ref = useRef<T>(null)
   const [room, setRoom] = useState(0)
   useEffect(() => {
     const element = ref.current
     if (!element) return
-    const look = (): void => setRoom(Math.floor(element.clientWidth))
-    look()
-    const watch = new ResizeObserver(look)
+    const measureRoom = (): void => setRoom(Math.floor(element.clientWidth))
+    measureRoom()
+    const watch = new ResizeObserver(measureRoom)
     watch.observe(element)
     return () => watch.disconnect()
   }, [])
@@ -51,7 +51,7 @@ export const shownPlace = (): Place => {
 
 export const pickRow = (row: number): void => set({ row: state.row.peek() === row ? -1 : row })
 
-// Where a key leads from a place; null when it is no such key.
+// The position that an arrow key leads to; null for other keys.
 export function moveBy(key: string, from: Place, scene: Scene): Place | null {
   const { rows, columns, mirror } = scene
   const within = (x: number, most: number): number => Math.min(most - 1, Math.max(0, x))
@@ -76,10 +76,10 @@ export function moveBy(key: string, from: Place, scene: Scene): Place | null {
 interface Props {
   scene: Scene
   label: string
-  // From a place of this picture to one of the shared grid and back; the same unless told.
+  // Maps a position of this picture to one of the shared grid and back; the identity by default.
   toShared?: (place: Place) => Place
   fromShared?: (place: Place) => Place
-  small?: boolean // in a list of many: no stop of the tab key
+  small?: boolean // one of many pictures: no tab stop
   onPress?: (place: Place) => void
 }
 

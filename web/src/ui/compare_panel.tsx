@@ -1,5 +1,5 @@
-// Two answers beside one another: two models, or one model with something changed by hand. Both maps, the difference
-// where they have rows and columns in common, and what became of the probabilities.
+// Compares two answers: of two models, or of one model with and without edits. Shows both maps, their difference over the
+// common rows and columns, and the change of the probabilities.
 import { useEffect, useMemo } from 'preact/hooks'
 import { t } from '../i18n'
 import { difference, type Difference, type Pairs } from '../model/compare'
@@ -12,9 +12,9 @@ import { changeTint, largestOf, weightTint } from '../views/colour'
 import { heatmap } from '../views/heatmap'
 import { CanvasView, inkNow, useRoom } from './canvas_view'
 import { Legend } from './legend'
-import { sheet, useSheet } from './sheet'
+import { exportedPicture, useExportedPicture } from './exported_picture'
 
-// Between places of the first grid and places of the second, or of the difference.
+// Maps positions of the first grid to those of the second, or of the difference, and back.
 function mapping(rows: Pairs, columns: Pairs, side: 'second' | 'both') {
   const find = (pairs: Pairs, index: number, from: 0 | 1): number => {
     if (index < 0) return -1
@@ -43,7 +43,7 @@ function Maps({ a, b }: { a: Grid; b: Grid }) {
   const toSecond = useMemo(() => (d ? mapping(d.rows, d.columns, 'second') : {}), [d])
   const toBoth = useMemo(() => (d ? mapping(d.rows, d.columns, 'both') : {}), [d])
   const about = d ? aboutDifference(d, a) : ''
-  useSheet(
+  useExportedPicture(
     scenes?.d
       ? {
           title: `${t('compare.difference')}: ${titleOf(a)}`,
@@ -145,7 +145,7 @@ export function changeText(p: number, q: number): string {
 export function ComparePanel() {
   const a = grid.value!
   const b = otherGrid.value
-  // A file is compared with what a model says now.
+  // A record of a file is compared with the present answer of a model.
   const none = opened.value ? ([['', t('compare.nothing.yet')]] as const) : []
   const options = [
     ...none,
@@ -154,7 +154,7 @@ export function ComparePanel() {
     ),
   ]
   useEffect(() => {
-    if (!b) sheet.value = null
+    if (!b) exportedPicture.value = null
   }, [b])
   return (
     <div>

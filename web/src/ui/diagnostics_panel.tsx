@@ -1,5 +1,4 @@
-// Numbers that say where attention went wrong: of the grid, of the second answer beside it, of every head; and where in
-// the sentences.
+// Diagnostics of the grid, of the second answer beside it and of every head, and charts by step and by source token.
 import { useMemo } from 'preact/hooks'
 import { t } from '../i18n'
 import { coverage, diagnose, higherIsWorse, kDiagnostics, type Diagnostics } from '../model/diagnostics'
@@ -10,7 +9,7 @@ import { state } from '../state/store'
 import { chart } from '../views/chart'
 import type { Scene } from '../views/scene'
 import { CanvasView, useRoom } from './canvas_view'
-import { useSheet } from './sheet'
+import { useExportedPicture } from './exported_picture'
 
 function Summary({ d, other }: { d: Diagnostics; other: Diagnostics | null }) {
   return (
@@ -62,7 +61,7 @@ function ByHead({ grids }: { grids: Grid[] }) {
   )
 }
 
-// Numbers and both charts, as one picture.
+// The numbers and both charts, as one picture.
 function sheetOf(d: Diagnostics, parts: { title: string; scene: Scene }[]): Scene {
   const top = kDiagnostics.length * 20 + 16
   const tops = parts.map((_, i) => parts.slice(0, i).reduce((y, p) => y + p.scene.height + 34, top))
@@ -103,7 +102,7 @@ export function DiagnosticsPanel() {
       {
         labels: g.rows,
         of: 'row',
-        series: [{ name: t('entropy.look'), values: g.rows.map((_, r) => rowEntropy(g, r)) }],
+        series: [{ name: t('entropy.attention'), values: g.rows.map((_, r) => rowEntropy(g, r)) }],
         mirror: false,
       },
       room,
@@ -115,7 +114,7 @@ export function DiagnosticsPanel() {
     return { rows, columns }
   }, [g, room, mirror, titles[0]])
   const title = titleOf(g)
-  useSheet(
+  useExportedPicture(
     charts && {
       title: `${t('view.diagnostics')}: ${title}`,
       note: t('diag.about'),

@@ -1,4 +1,4 @@
-// Any view as SVG, PNG, JSON or one HTML file, made here: nothing is asked of the server.
+// Saves any view as SVG, PNG, JSON or one HTML file, without a request to the server.
 import { useState } from 'preact/hooks'
 import { language, t } from '../i18n'
 import { weightText, type Grid } from '../model/grid'
@@ -10,11 +10,11 @@ import { legend } from '../views/heatmap'
 import { CanvasPainter, escapeXml, SvgPainter, type Painter } from '../views/painter'
 import { inkNow } from './canvas_view'
 import { heaviestOf } from './numbers'
-import { sheet, type Sheet } from './sheet'
+import { exportedPicture, type ExportedPicture } from './exported_picture'
 
 const kMargin = 20
 
-function paint(painter: Painter, s: Sheet): { width: number; height: number } {
+function paint(painter: Painter, s: ExportedPicture): { width: number; height: number } {
   const { ink } = painter
   let y = kMargin + 14
   painter.text(s.title, kMargin, y, { size: 16, fill: ink.ink, bold: true })
@@ -29,13 +29,13 @@ function paint(painter: Painter, s: Sheet): { width: number; height: number } {
   return { width: Math.max(s.scene.width, text) + 2 * kMargin, height: y + s.scene.height + kMargin }
 }
 
-function asSvg(s: Sheet): string {
+function asSvg(s: ExportedPicture): string {
   const painter = new SvgPainter(inkNow())
   const { width, height } = paint(painter, s)
   return painter.finish(width, height, s.title)
 }
 
-function asPng(s: Sheet): Promise<Blob> {
+function asPng(s: ExportedPicture): Promise<Blob> {
   const ink = inkNow()
   const canvas = document.createElement('canvas')
   const { width, height } = paint(new SvgPainter(ink), { ...s, scene: { ...s.scene, paint: () => undefined } })
@@ -64,11 +64,11 @@ function table(g: Grid): string {
   return `<table>${top}${rows.join('')}</table>`
 }
 
-function asHtml(s: Sheet): string {
+function asHtml(s: ExportedPicture): string {
   const r = record.peek()
   const ink = inkNow()
   const sentence = (text: string | undefined): string => (text ? `<p dir="auto">${escapeXml(text)}</p>` : '')
-  // The record within, as data: `<` is escaped, so nothing in it can end the element.
+  // The record is embedded as data; `<` is escaped, so that nothing in it can end the element.
   const wire = r && wireOf(r)
   const data = wire
     ? `<script type="application/json" id="record">${JSON.stringify(wire).replace(/</g, '\\u003c')}</script>`
@@ -91,8 +91,8 @@ function save(content: Blob | string, type: string, ending: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000)
 }
 
-// What is shown, reduced as it is shown, with the record it came from.
-function asJson(s: Sheet): string {
+// The grids that are shown and the record that they come from.
+function asJson(s: ExportedPicture): string {
   const r = record.peek()
   const grids = s.grids.map((g) => ({
     reduction: g.reduction,
@@ -110,7 +110,7 @@ function asJson(s: Sheet): string {
 
 export function ExportBar() {
   const [copied, setCopied] = useState(false)
-  const s = sheet.value
+  const s = exportedPicture.value
   if (!s) return null
   const formats: [string, () => void | Promise<void>][] = [
     ['SVG', () => save(asSvg(s), 'image/svg+xml', 'svg')],

@@ -1,4 +1,4 @@
-// What went wrong, in the server's words; where it asks for a key, a place to give it.
+// The error message of the server; if it asks for an API key, a field for it.
 import { setKey } from '../api/client'
 import { t } from '../i18n'
 import { loadModels, type Failure as What } from '../state/answers'

@@ -1,11 +1,11 @@
-// A labelled menu, and a labelled number.
+// A labelled menu and a labelled number.
 interface Props<T extends string | number> {
   label: string
   value: T
   options: readonly (readonly [T, string])[]
   onPick: (value: T) => void
   disabled?: boolean
-  help?: string | undefined // shown while the pointer rests on it
+  help?: string | undefined // a tooltip
 }
 
 export function Menu<T extends string | number>({ label, value, options, onPick, disabled, help }: Props<T>) {
@@ -35,7 +35,7 @@ interface NumberProps {
   onPick: (value: number) => void
 }
 
-// What is half typed, or out of range, changes nothing; when the field is left it shows what holds.
+// Incomplete or out-of-range input changes nothing; on blur the field shows the present value again.
 export function NumberField({ label, value, range, step, onPick }: NumberProps) {
   const type = (event: Event): void => {
     const field = event.target as HTMLInputElement

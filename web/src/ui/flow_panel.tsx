@@ -1,25 +1,25 @@
-// The flow, what it hides, and attention over time.
+// The flow of attention, how much it hides, and attention over time.
 import { useMemo } from 'preact/hooks'
 import { t } from '../i18n'
 import { percent, type Grid } from '../model/grid'
 import { pruneLinks, meanMove, type PrunedLinks } from '../model/links'
 import { grid, titleOf } from '../state/derived'
 import { set, state } from '../state/store'
-import { film } from '../views/film'
+import { transportScene } from '../views/transport'
 import { flow } from '../views/flow'
 import type { Scene } from '../views/scene'
 import { CanvasView, useRoom } from './canvas_view'
 import { Numbers } from './numbers'
-import { useSheet } from './sheet'
+import { useExportedPicture } from './exported_picture'
 
 const kLongestFilm = 160
 
-function statement(cut: PrunedLinks): string {
-  const out = cut.links - cut.drawn.length
-  return out === 0 ? t('flow.all') : t('flow.hides', { share: percent(cut.hiddenShare), out, links: cut.links })
+function statement(pruned: PrunedLinks): string {
+  const out = pruned.links - pruned.drawn.length
+  return out === 0 ? t('flow.all') : t('flow.hides', { share: percent(pruned.hiddenShare), out, links: pruned.links })
 }
 
-// The flow and below it the film, as one picture.
+// The flow and, below it, attention over time, as one picture.
 function stacked(a: Scene, b: Scene | null): Scene {
   if (!b) return a
   return {
@@ -37,13 +37,17 @@ export function FlowPanel() {
   const g: Grid = grid.value!
   const [pane, room] = useRoom<HTMLDivElement>()
   const hide = state.hide.value
-  const cut = useMemo(() => pruneLinks(g, hide), [g, hide])
-  const scene = useMemo(() => (room > 0 ? flow(g, cut, room) : null), [g, cut, room])
+  const pruned = useMemo(() => pruneLinks(g, hide), [g, hide])
+  const scene = useMemo(() => (room > 0 ? flow(g, pruned, room) : null), [g, pruned, room])
   const short = g.rows.length <= kLongestFilm && g.columns.length <= kLongestFilm && g.rows.length > 1
-  const over = useMemo(() => (room > 0 && short ? film(g, room) : null), [g, room, short])
+  const over = useMemo(() => (room > 0 && short ? transportScene(g, room) : null), [g, room, short])
   const title = titleOf(g)
-  const says = statement(cut)
-  useSheet(scene && { title, note: says, scene: stacked(scene, over), tint: null, grids: [g] }, [scene, over, title])
+  const says = statement(pruned)
+  useExportedPicture(scene && { title, note: says, scene: stacked(scene, over), tint: null, grids: [g] }, [
+    scene,
+    over,
+    title,
+  ])
   return (
     <div ref={pane}>
       <div class="fields">
@@ -65,9 +69,9 @@ export function FlowPanel() {
       {scene && <CanvasView scene={scene} label={`${t('view.flow')}: ${title}`} />}
       {over && (
         <>
-          <h3>{t('film')}</h3>
-          <p class="faint">{t('film.about', { places: meanMove(g).toFixed(1) })}</p>
-          <CanvasView scene={over} label={`${t('film')}: ${title}`} />
+          <h3>{t('transport')}</h3>
+          <p class="faint">{t('transport.about', { places: meanMove(g).toFixed(1) })}</p>
+          <CanvasView scene={over} label={`${t('transport')}: ${title}`} />
         </>
       )}
       <Numbers grid={g} />

@@ -10,7 +10,7 @@ function pickModel(name: string): void {
   const text = state.text.peek()
   opened.value = null
   setModel(name)
-  // A sentence that was one model's example says nothing to another.
+  // An example sentence of one model makes no sense to another.
   const after = models.peek().find((m) => m.name === name)
   if (before?.examples.includes(text) && after?.examples[0]) setText(after.examples[0])
 }

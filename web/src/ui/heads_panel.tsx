@@ -1,4 +1,4 @@
-// Layers and heads side by side. A head can be looked at alone, or switched off to see what the model says without it.
+// Layers and heads side by side. A head can be shown alone, or switched off to see the output without it.
 import { useMemo } from 'preact/hooks'
 import { t } from '../i18n'
 import { hasAbsent, type Grid } from '../model/grid'
@@ -12,7 +12,7 @@ import { headMap, headsSheet } from '../views/heads'
 import { CanvasView } from './canvas_view'
 import { Legend } from './legend'
 import { Numbers } from './numbers'
-import { useSheet } from './sheet'
+import { useExportedPicture } from './exported_picture'
 
 const nameOf = (g: Grid): string => t('title.one', { layer: g.reduction.layer, head: g.reduction.head })
 
@@ -51,7 +51,7 @@ export function HeadsPanel() {
   const across = attention.value?.heads ?? 1
   const scene = useMemo(() => headsSheet(grids, across, tint, nameOf), [grids, across, tint])
   const title = `${t(`kind.${kind.value}`)}${t('comma')}${t('view.heads')}`
-  useSheet({ title, note: '', scene, tint, grids }, [scene, title])
+  useExportedPicture({ title, note: '', scene, tint, grids }, [scene, title])
   return (
     <div>
       <p class="faint">{t(opened.value ? 'heads.saved' : 'heads.about')}</p>

@@ -9,7 +9,7 @@ import { heatmap, isShrunk } from '../views/heatmap'
 import { CanvasView, useRoom } from './canvas_view'
 import { Legend } from './legend'
 import { Numbers } from './numbers'
-import { useSheet } from './sheet'
+import { useExportedPicture } from './exported_picture'
 
 export function HeatmapPanel() {
   const g = grid.value!
@@ -19,7 +19,7 @@ export function HeatmapPanel() {
   const names = { rows: t(g.rowSide), columns: t(g.columnSide) }
   const scene = useMemo(() => (room > 0 ? heatmap(g, room, tint, names) : null), [g, room, tint, names.rows])
   const title = titleOf(g)
-  useSheet(scene && { title, note: '', scene, tint, grids: [g] }, [scene, title])
+  useExportedPicture(scene && { title, note: '', scene, tint, grids: [g] }, [scene, title])
   return (
     <div ref={pane}>
       <Legend tint={tint} masked={hasAbsent(g)} />

@@ -1,5 +1,5 @@
-// The step in question, whichever view points at it: what was written, how likely it was, what else might have been,
-// and how undecided look and choice were. An alternative can be pressed: then it is written instead.
+// The active step, whichever view points at it: its token, probability, alternatives, and the entropies of its attention
+// and of its choice. Pressing an alternative decodes again with it as the next token.
 import { effect, signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n'
@@ -12,7 +12,7 @@ import { hovered, set, state } from '../state/store'
 import { barsOf } from '../views/steps'
 import { RowEditor } from './row_editor'
 
-// The last row pointed at stays, so that the pointer can travel here.
+// The last row pointed at stays active, so that the pointer can move here.
 const inspected = signal(-1)
 
 function Alternatives({ row }: { row: number }) {
@@ -59,7 +59,7 @@ export function Inspector() {
     [],
   )
   const g = grid.value
-  // While a row is being set, pointing elsewhere does not take it away.
+  // While a row is edited, pointing elsewhere does not change the active row.
   const wanted = editing && state.row.value >= 0 ? state.row.value : inspected.value
   const row = g && wanted < g.rows.length ? wanted : -1
   if (!g || row < 0 || g.rowSide !== 'target') {
@@ -86,7 +86,7 @@ export function Inspector() {
         </>
       )}
       <p class="entropies" title={t('entropy.help')}>
-        {t('entropy.look.long', { value: rowEntropy(g, row).toFixed(2) })}
+        {t('entropy.attention.long', { value: rowEntropy(g, row).toFixed(2) })}
         {choice !== null && <br />}
         {choice !== null && t('entropy.choice.long', { value: choice.toFixed(2) })}
       </p>

@@ -1,4 +1,4 @@
-// Which colour is which weight.
+// The colour scale with its weights.
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../i18n'
 import { dark } from '../state/derived'

@@ -1,4 +1,4 @@
-// What is shown, and how heads, layers and pieces became what is shown: always in words above the pictures.
+// Chooses the attention and its reduction, which is always stated above the pictures.
 import { t } from '../i18n'
 import type { Kind } from '../model/record'
 import { canRollOut } from '../model/reduce'

@@ -1,4 +1,4 @@
-// Every weight while they are few; else the three largest of each row. Made only when it is opened.
+// A table of every weight, or of the three largest of each row if there are too many. It is built when it is opened.
 import { useState } from 'preact/hooks'
 import { t } from '../i18n'
 import { weightText, type Grid } from '../model/grid'
@@ -6,7 +6,7 @@ import { shown } from '../model/text'
 import { titleOf } from '../state/derived'
 
 const kFew = 4096
-const kMostRows = 500
+const kMaxRows = 500
 
 export function heaviestOf(grid: Grid, row: number, count: number): number[] {
   const value = (c: number): number => grid.weights[row * grid.columns.length + c]!
@@ -30,7 +30,7 @@ function Table({ grid }: { grid: Grid }) {
         <caption>
           {t('numbers.caption', { title: titleOf(grid), rows: t(grid.rowSide), columns: t(grid.columnSide) })}
           {!few && `; ${t('numbers.top')}`}
-          {grid.rows.length > kMostRows && `; ${t('numbers.rows', { count: kMostRows })}`}
+          {grid.rows.length > kMaxRows && `; ${t('numbers.rows', { count: kMaxRows })}`}
         </caption>
         {few && (
           <thead>
@@ -45,7 +45,7 @@ function Table({ grid }: { grid: Grid }) {
           </thead>
         )}
         <tbody>
-          {grid.rows.slice(0, kMostRows).map((label, r) => (
+          {grid.rows.slice(0, kMaxRows).map((label, r) => (
             <tr>
               <th scope="row" dir="auto" lang="">
                 {shown(label)}

@@ -1,4 +1,4 @@
-// Records that were saved: chosen with a button or dropped anywhere on the page, then shown as if they had just been made.
+// Opens saved records, chosen with a button or dropped on the page; the views show them like a new answer.
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n'
 import { contentOf } from '../model/file'
@@ -31,7 +31,7 @@ export function OpenButton() {
   )
 }
 
-// Which record of the file is shown, and the way back to the model.
+// A menu of the records of the file, and a button that closes it.
 export function FileBar({ file }: { file: Opened }) {
   const count = file.records.length
   const name = (i: number): string => `${i + 1}: ${file.records[i]!.source.text.slice(0, 40)}`

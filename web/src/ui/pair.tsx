@@ -1,5 +1,5 @@
-// Both sentences, always in sight: point at a word and the other side is shaded by what it looked at, or by who looked
-// at it. Shading is set past the virtual DOM, and only on the words whose shade changes.
+// Both sentences, always visible. Pointing at a word shades the other sentence by its attention weights. Shades bypass
+// the virtual DOM and are set only on words whose shade changes.
 import { effect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { t } from '../i18n'
@@ -11,7 +11,7 @@ import { css, inkOn, onScale } from '../views/colour'
 import { penOver } from '../views/steps'
 import { inkNow, pickRow, shownPlace } from './canvas_view'
 
-const kMost = 600 // tokens
+const kMax = 600 // tokens
 
 interface SideProps {
   labels: Label[]
@@ -46,12 +46,12 @@ function Side({ labels, side, name, place, press, words }: SideProps) {
     all[to]!.tabIndex = 0
     all[to]!.focus()
   }
-  words.current.length = Math.min(labels.length, kMost)
+  words.current.length = Math.min(labels.length, kMax)
   return (
     <>
       <h3 id={`side-${side}`}>{name}</h3>
       <p class="tokens" dir={direction} lang="" role="group" aria-labelledby={`side-${side}`} onKeyDown={key}>
-        {labels.slice(0, kMost).map((label, i) => (
+        {labels.slice(0, kMax).map((label, i) => (
           <>
             {label.spaceBefore && ' '}
             <button
@@ -70,13 +70,13 @@ function Side({ labels, side, name, place, press, words }: SideProps) {
             </button>
           </>
         ))}
-        {labels.length > kMost && <span class="faint"> {t('pair.more', { count: labels.length - kMost })}</span>}
+        {labels.length > kMax && <span class="faint"> {t('pair.more', { count: labels.length - kMax })}</span>}
       </p>
     </>
   )
 }
 
-// The weights a side is shaded by, or null for none.
+// The weights that shade a sentence, or null for no shading.
 function shadesOf(g: Grid, row: number, column: number, side: 'row' | 'column'): Float32Array | null {
   const width = g.columns.length
   if (side === 'column')
@@ -110,14 +110,14 @@ export function Pair() {
   const g = grid.value
   const rows = useRef<(HTMLButtonElement | null)[]>([])
   const columns = useRef<(HTMLButtonElement | null)[]>([])
-  const levels = useMemo(() => ({ rows: new Int16Array(kMost).fill(-1), columns: new Int16Array(kMost).fill(-1) }), [g])
+  const levels = useMemo(() => ({ rows: new Int16Array(kMax).fill(-1), columns: new Int16Array(kMax).fill(-1) }), [g])
   useEffect(
     () =>
       effect(() => {
         const now = grid.value
         if (!now) return
         const { row, column } = shownPlace()
-        // In the film what is written later is not there yet.
+        // During playback later tokens are not written yet.
         const after = state.view.value === 'steps' && row >= 0 && now.rowSide === 'target' ? row : Infinity
         shade(columns.current, shadesOf(now, row, column, 'column'), levels.columns, Infinity)
         shade(rows.current, shadesOf(now, row, column, 'row'), levels.rows, after)
@@ -125,7 +125,7 @@ export function Pair() {
           for (const old of words) if (old?.classList.contains('picked')) old.classList.remove('picked')
           const word = words[at]
           word?.classList.add('picked')
-          // Of a long sentence only a part is in sight.
+          // Only a part of a long sentence is visible.
           const pane = word?.parentElement
           if (!word || !pane || pane.scrollHeight <= pane.clientHeight) return
           if (

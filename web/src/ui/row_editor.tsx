@@ -1,5 +1,5 @@
-// Where a step looks, set by hand: a bar for each source token, dragged or moved with the keys, always summing to 1.
-// Of the head that is shown alone, else of all heads.
+// Edits the attention weights of a step: a bar for each source token, dragged or moved with the keys, always summing to
+// 1. The edit applies to the head that is shown alone, else to all heads.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n'
 import { directionOf, isolated, shown } from '../model/text'
@@ -9,7 +9,7 @@ import { kind, record } from '../state/derived'
 import { set, state } from '../state/store'
 
 function startOf(step: number): number[] {
-  // Pieces always: what is set is what the model reads.
+  // The model attends to tokens, so the bars are tokens even if the views show words.
   const g = reduce(record.peek()!, {
     kind: 'cross',
     how: state.how.peek() === 'one' ? 'one' : 'mean',

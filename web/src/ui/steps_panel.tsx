@@ -1,4 +1,4 @@
-// Playback: the decode one step at a time, with how undecided each step was.
+// Playback: decoding one step at a time, with the entropies of each step.
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { t } from '../i18n'
 import { choiceEntropy, rowEntropy } from '../model/grid'
@@ -8,9 +8,9 @@ import { chart } from '../views/chart'
 import { stepsSheet } from '../views/steps'
 import { CanvasView, useRoom } from './canvas_view'
 import { Numbers } from './numbers'
-import { useSheet } from './sheet'
+import { useExportedPicture } from './exported_picture'
 
-const kPace = 900 // ms a step
+const kPace = 900 // ms per step
 
 function Player({ steps }: { steps: number }) {
   const [playing, setPlaying] = useState(false)
@@ -60,19 +60,19 @@ export function StepsPanel() {
   const scale = state.scale.value
   const scene = useMemo(() => (room > 0 ? stepsSheet(g, room, scale) : null), [g, room, scale])
   const steps = record.value?.steps
-  const names = [t('entropy.look'), t('entropy.choice')]
+  const names = [t('entropy.attention'), t('entropy.choice')]
   const entropies = useMemo(() => {
     if (room === 0) return null
-    const look = { name: names[0]!, values: g.rows.map((_, r) => rowEntropy(g, r)) }
+    const attention = { name: names[0]!, values: g.rows.map((_, r) => rowEntropy(g, r)) }
     const choice = { name: names[1]!, values: g.firstToken.map((token) => choiceEntropy(steps?.[token])) }
-    const series = g.notes.length > 0 ? [look, choice] : [look]
+    const series = g.notes.length > 0 ? [attention, choice] : [attention]
     return chart({ labels: g.rows, of: 'row', series, mirror: g.rowSide === 'source' && isMirrored.value }, room)
   }, [g, room, steps, names[0]])
   useEffect(() => {
     if (state.row.peek() < 0) set({ row: 0 })
   }, [g])
   const title = titleOf(g)
-  useSheet(scene && { title, note: '', scene, tint: null, grids: [g] }, [scene, title])
+  useExportedPicture(scene && { title, note: '', scene, tint: null, grids: [g] }, [scene, title])
   return (
     <div ref={pane}>
       <Player steps={g.rows.length} />

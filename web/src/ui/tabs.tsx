@@ -1,11 +1,11 @@
-// The views as tabs: one stop of the tab key, the arrow keys go from one to the next.
+// The views as tabs: one tab stop, with arrow keys between the tabs.
 import { t } from '../i18n'
 import { attention } from '../state/derived'
 import { kViews, set, state, type View } from '../state/store'
 
 export function Tabs() {
   const a = attention.value
-  // One head has no grid of heads.
+  // A model with one head needs no view of heads.
   const views = kViews.filter((v) => v !== 'heads' || !a || a.layers * a.heads > 1)
   const key = (event: KeyboardEvent): void => {
     const from = views.indexOf(state.view.peek())

@@ -1,4 +1,4 @@
-// The beam. Nodes can be walked with the arrow keys; one beside the way that was taken can be forced.
+// The beam as a tree. The arrow keys move between nodes; a node can be chosen as a forced prefix.
 import { effect } from '@preact/signals'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n'
@@ -10,7 +10,7 @@ import { dark, record } from '../state/derived'
 import { hover, hovered, set } from '../state/store'
 import { beam } from '../views/beam'
 import { inkNow, prepare } from './canvas_view'
-import { sheet, useSheet } from './sheet'
+import { exportedPicture, useExportedPicture } from './exported_picture'
 
 function Tree({ nodes, tokens }: { nodes: TreeNode[]; tokens: string[] }) {
   const scene = useMemo(() => beam(nodes, tokens), [nodes, tokens])
@@ -29,7 +29,7 @@ function Tree({ nodes, tokens }: { nodes: TreeNode[]; tokens: string[] }) {
       }),
     [scene, node],
   )
-  useSheet({ title: t('view.tree'), note: t('tree.about'), scene, tint: null, grids: [] }, [scene])
+  useExportedPicture({ title: t('view.tree'), note: t('tree.about'), scene, tint: null, grids: [] }, [scene])
 
   const visit = (i: number): void => {
     setNode(i)
@@ -41,7 +41,7 @@ function Tree({ nodes, tokens }: { nodes: TreeNode[]; tokens: string[] }) {
     if (!n || !target || n.up < 0) return
     const path = pathTo(scene.nodes, n.up).map((p) => p.text)
     if (scene.best.includes(i)) return set({ row: path.length })
-    // As it is read, where it begins as the candidate that is shown; else as far as tokens tell.
+    // The exact text if the path is a prefix of the candidate that is shown; else the joined texts of the tokens.
     const known = scene.best.includes(n.up) || path.length === 0
     set({ prefix: known ? prefixBefore(target, path.length) : path.join(' '), path, next: n.text, row: path.length })
   }
@@ -89,7 +89,7 @@ function Tree({ nodes, tokens }: { nodes: TreeNode[]; tokens: string[] }) {
   const size = { width: `${scene.width}px`, height: `${scene.height}px` }
   return (
     <>
-      <p class="said" role="status" aria-live="polite">
+      <p class="status-line" role="status" aria-live="polite">
         {node >= 0 ? say() : t('tree.about')}
       </p>
       <div class="pane">
@@ -118,7 +118,7 @@ export function TreePanel() {
   const target = record.value?.target
   const tokens = useMemo(() => target?.tokens.map((token) => token.text) ?? [], [target])
   useEffect(() => {
-    if (nodes.length === 0) sheet.value = null
+    if (nodes.length === 0) exportedPicture.value = null
   }, [nodes])
   if (nodes.length === 0 && opened.value) return <p>{t('tree.saved')}</p>
   if (nodes.length === 0) {

@@ -1,11 +1,10 @@
-// What was changed by hand, and the answer that came of it beside the original: which words changed, and by how much
-// their probabilities did.
+// The edits, and the answer with them beside the original: which words changed, and how much their probabilities did.
 import { useMemo } from 'preact/hooks'
 import { t } from '../i18n'
 import { align } from '../model/compare'
 import { percent } from '../model/grid'
 import type { AttentionRecord } from '../model/record'
-import { sideOf } from '../model/words'
+import { labelsOf } from '../model/subwords'
 import { directionOf, shown } from '../model/text'
 import { isChanged, second, secondFailure } from '../state/answers'
 import { otherRecord, record } from '../state/derived'
@@ -41,9 +40,9 @@ function changes(): Change[] {
   return list
 }
 
-// The tokens of one answer; of the other what is not in both is marked, and changed probabilities stand below.
+// The tokens of an answer. Tokens that `other` does not have are marked; changed probabilities are below the tokens.
 function Written({ own, other }: { own: AttentionRecord; other: AttentionRecord | null }) {
-  const labels = useMemo(() => sideOf(own.target, false).labels, [own])
+  const labels = useMemo(() => labelsOf(own.target, false).labels, [own])
   const pairs = useMemo(
     () =>
       new Map(

@@ -1,4 +1,4 @@
-// The beam as a picture: every continuation that entered it, steps from left to right, dark where it led to a candidate.
+// Draws the beam as a tree: every hypothesis that entered it, steps from left to right, dark if it led to a candidate.
 import { pathOf, placeTree, type PlacedNode, type TreeNode } from '../model/tree'
 import { shorten, shown } from '../model/text'
 import type { Place } from '../state/store'
@@ -8,19 +8,19 @@ import type { Box, Scene } from './scene'
 const kSize = 13
 const kLine = 24
 const kGap = 22 // between a node and its children
-const kMostWidth = 110
+const kMaxWidth = 110
 
 export interface BeamScene extends Scene {
   nodes: PlacedNode[]
   nodeAt(x: number, y: number): number // -1 for none
   boxOfNode(i: number): Box
-  best: number[] // places of the nodes of the candidate that is shown, by row
+  best: number[] // indices of the nodes of the candidate that is shown, by row
 }
 
 export function beam(from: readonly TreeNode[], tokens: readonly string[]): BeamScene {
   const nodes = placeTree(from)
   const steps = Math.max(...nodes.map((n) => n.step)) + 1
-  const texts = nodes.map((n) => shorten(shown(n), (part) => measure(part, kSize) <= kMostWidth))
+  const texts = nodes.map((n) => shorten(shown(n), (part) => measure(part, kSize) <= kMaxWidth))
   const widths = new Array<number>(steps).fill(20)
   nodes.forEach((n, i) => (widths[n.step] = Math.max(widths[n.step]!, measure(texts[i]!, kSize, true) + 12)))
   const lefts = widths.map((_, step) => widths.slice(0, step).reduce((x, w) => x + w + kGap, 2))
@@ -49,7 +49,7 @@ export function beam(from: readonly TreeNode[], tokens: readonly string[]): Beam
     mirror: false,
     paint(painter) {
       const { ink } = painter
-      // The way that was taken lies on top.
+      // The path of the candidate is drawn last, above the others.
       const order = nodes
         .map((_, i) => i)
         .sort(

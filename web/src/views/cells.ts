@@ -1,5 +1,5 @@
-// Weights as pixels. Where a cell is at least a pixel, an image of one pixel a cell, to be enlarged without smoothing;
-// where there are more cells than pixels, each pixel takes the largest weight in it, so that no peak is lost.
+// Rasterises weights. If a cell is at least a pixel, the image has one pixel per cell and is enlarged without smoothing;
+// if there are more cells than pixels, a pixel shows the largest weight in it, so that no peak is lost.
 import type { Tint } from './colour'
 
 export interface Cells {
@@ -13,7 +13,7 @@ export interface Cells {
 export interface Raster {
   width: number
   height: number
-  pixels: Uint32Array<ArrayBuffer> // 0, transparent, where a cell is absent
+  pixels: Uint32Array<ArrayBuffer> // 0, which is transparent, for an absent cell
 }
 
 function exact(cells: Cells): Raster {
@@ -35,14 +35,14 @@ function exact(cells: Cells): Raster {
   return { width: columns, height: rows, pixels }
 }
 
-// Scratch for the largest weight of each pixel, kept between paints.
+// Workspace for the largest weight of each pixel, reused between paints.
 let largest = new Float32Array(0)
 
 function shrunk(cells: Cells, width: number, height: number): Raster {
   const { weights, rows, columns, mirror, tint } = cells
   if (largest.length < width * height) largest = new Float32Array(width * height)
   const most = largest.subarray(0, width * height).fill(-Infinity)
-  // Where the columns of each pixel begin; pixel by pixel, so that the largest stays in a register.
+  // The first column of each pixel. The loop is over pixels, so that the largest weight stays in a register.
   const begin = Uint32Array.from({ length: width + 1 }, (_, x) => Math.ceil((x * columns) / width))
   const signed = tint.low < 0
   for (let r = 0; r < rows; ++r) {
@@ -53,7 +53,7 @@ function shrunk(cells: Cells, width: number, height: number): Raster {
       let now = most[to]!
       for (let i = row + begin[x]!, end = row + begin[x + 1]!; i < end; ++i) {
         const w = weights[i]!
-        // Of changes, the largest either way.
+        // Of differences, the largest in absolute value.
         if (signed && now !== -Infinity ? Math.abs(w) > Math.abs(now) : w > now) now = w
       }
       most[to] = now
@@ -72,7 +72,7 @@ function shrunk(cells: Cells, width: number, height: number): Raster {
   return { width, height, pixels }
 }
 
-// For a place of `width` by `height` device pixels.
+// Rasterises for an area of `width` x `height` device pixels.
 export function rasterise(cells: Cells, width: number, height: number): Raster {
   const w = Math.max(1, Math.round(width))
   const h = Math.max(1, Math.round(height))

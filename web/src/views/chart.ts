@@ -1,4 +1,4 @@
-// Bars for each row or column of a grid: entropies of steps, coverage of words. Tokens below, turned where they are long.
+// Bars for each row or column of a grid: entropies of steps, coverage of source tokens. Long labels are rotated.
 import { shorten, shown, type Label } from '../model/text'
 import type { Place } from '../state/store'
 import { measure, type Painter } from './painter'
@@ -13,7 +13,7 @@ export interface ChartShape {
   labels: Label[]
   of: 'row' | 'column'
   series: Series[]
-  even?: number // a line across, where a value is as it should be
+  even?: number // a horizontal line at the ideal value
   mirror: boolean
 }
 
@@ -44,7 +44,7 @@ export function chart(shape: ChartShape, room: number): Scene {
       const { ink } = painter
       let x = left
       shape.series.forEach((s, k) => {
-        const key = shape.series.length > 1 ? 15 : 0 // one needs no key
+        const key = shape.series.length > 1 ? 15 : 0 // a single series needs no key
         if (key > 0) painter.rect(x, 2, 10, 10, { fill: fills(painter)[k]!, radius: 2 })
         painter.text(s.name, x + key, 11, { size: 12, fill: ink.faint })
         x += measure(s.name, 12) + 34

@@ -1,5 +1,5 @@
-// How weights become colours: the palettes and scales of src/view/colour_scale.cpp, as tables that a loop over millions
-// of cells can look into. tests/view/colour_cases.json holds both to the same colours.
+// How weights become colours: the palettes and scales of src/view/colour_scale.cpp, as lookup tables for millions of
+// cells. tests/view/cases/colours.json has the cases of both.
 import type { Palette, Scale } from '../state/store'
 
 export interface Ink {
@@ -35,8 +35,8 @@ export const kDark: Ink = {
   veil: 'rgba(20,23,28,.8)',
 }
 
-// Sixteen steps from white to nearly black, equal by CIEDE2000, with falling lightness; colours between them are mixed
-// in sRGB. On dark paper the scale runs the other way, so that weight 0 has the colour of the paper on both.
+// Sixteen steps from white to nearly black, equal by CIEDE2000, each darker than the one before; colours between them are
+// mixed in sRGB. On dark paper the scale is reversed, so that weight 0 has the colour of the paper on both.
 const kPalettes: Record<Palette, number[]> = {
   blues: [
     0xffffff, 0xe9f2fa, 0xd3eafd, 0xb6daf9, 0x96c8f4, 0x78b5ed, 0x5ea1e2, 0x4a8fd4, 0x3d7fc5, 0x3370b4, 0x2d60a0,
@@ -47,7 +47,7 @@ const kPalettes: Record<Palette, number[]> = {
     0x575757, 0x4a4a4a, 0x3d3d3d, 0x2f2f2f, 0x212121, 0x121212,
   ],
 }
-// Less, the same, more: blue and orange, which differ to everyone, through the paper.
+// Differences: blue for less, orange for more, the paper for none; everyone can tell the two hues apart.
 const kLess = 0x2b6cb0
 const kMore = 0xc05621
 
@@ -62,7 +62,7 @@ const mix = (a: number, b: number, part: number): Rgb => {
 
 const kDecades = 3 // of a log scale
 
-// Where a weight is on a scale that ends at `largest`, 0 to 1.
+// The position of a weight on a scale that ends at `largest`, 0 to 1.
 export function onScale(scale: Scale, weight: number, largest = 1): number {
   const w = Math.min(1, Math.max(0, weight / largest))
   if (scale === 'sqrt') return Math.sqrt(w)
@@ -84,7 +84,7 @@ export function colourAt(palette: Palette, share: number, dark: boolean): Rgb {
   return mix(steps[below]!, steps[below + 1]!, place - below)
 }
 
-// The largest weight of some grids; 1 where all are 0.
+// The largest weight of some grids; 1 if all are 0.
 export function largestOf(grids: { weights: Float32Array }[]): number {
   let most = 0
   for (const { weights } of grids) for (let i = 0; i < weights.length; ++i) if (weights[i]! > most) most = weights[i]!
@@ -93,7 +93,7 @@ export function largestOf(grids: { weights: Float32Array }[]): number {
 
 export const css = ([r, g, b]: Rgb): string => `#${((r << 16) | (g << 8) | b).toString(16).padStart(6, '0')}`
 
-// Black or white, whichever is read more easily: relative luminance as WCAG 2 has it.
+// Black or white, whichever has the higher contrast, by the relative luminance of WCAG 2.
 export function inkOn(colour: Rgb): string {
   const [r, g, b] = colour.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4))
   return 0.2126 * r! + 0.7152 * g! + 0.0722 * b! > 0.179 ? '#000000' : '#ffffff'
@@ -110,7 +110,7 @@ export interface Tint {
   high: number
   table: Uint32Array // as bytes: red, green, blue, alpha
   colour(weight: number): Rgb
-  at(share: number): number // the weight at a place of the legend, 0 to 1
+  at(share: number): number // the weight at a position of the legend, 0 to 1
   ticks: Tick[]
 }
 
@@ -120,7 +120,7 @@ function tint(low: number, high: number, colour: (weight: number) => Rgb, at: Ti
   const table = new Uint32Array(kEntries)
   for (let i = 0; i < kEntries; ++i) {
     const [r, g, b] = colour(low + ((high - low) * i) / (kEntries - 1))
-    table[i] = (255 << 24) | (b << 16) | (g << 8) | r // little-endian, as every browser's machine is
+    table[i] = (255 << 24) | (b << 16) | (g << 8) | r // little-endian, as all machines with a browser are
   }
   return { low, high, table, colour, at, ticks }
 }
@@ -142,7 +142,7 @@ function roundWeights(scale: Scale, largest: number, gap: number): number[] {
   return weights
 }
 
-// Round weights and the two ends of the scale, at least `gap` of it apart.
+// The two ends of the scale and round weights between them, at least `gap` of the scale apart.
 export function ticksOf(scale: Scale, largest: number, gap = 0.18): Tick[] {
   const ticks: Tick[] = [{ share: 1, name: name(largest) }]
   for (const weight of roundWeights(scale, largest, gap)) {

@@ -1,5 +1,5 @@
-// The flow of attention: ribbons from the sentence that is looked at to the words that look, as thick as weights. Side
-// by side where the sentences fit, else below one another with the ribbons between, as on a phone.
+// The flow of attention: ribbons as thick as weights from the attended sentence to the attending words. The sentences are
+// side by side, or one above the other where they do not fit, as on a phone.
 import { mirrored, type Grid } from '../model/grid'
 import type { Link, PrunedLinks } from '../model/links'
 import { runsRightToLeft, shorten, shown, type Label } from '../model/text'
@@ -8,13 +8,13 @@ import type { Box, Scene } from './scene'
 
 const kSize = 15
 const kLine = 24
-const kMostWidth = 150 // of a word
+const kMaxWidth = 150 // of a word
 
 interface Ribbon extends Link {
   d: string
 }
 
-// One of the two sentences: where its words stand and how much of each bar is taken by ribbons.
+// One of the two sentences: the positions of its words and how much of each bar has ribbons already.
 interface Shore {
   labels: Label[]
   texts: string[]
@@ -32,9 +32,9 @@ function totals(grid: Grid, ofRows: boolean): number[] {
 }
 
 const textsOf = (labels: Label[]): string[] =>
-  labels.map((l) => shorten(shown(l), (part) => measure(part, kSize) <= kMostWidth))
+  labels.map((l) => shorten(shown(l), (part) => measure(part, kSize) <= kMaxWidth))
 
-// Words in a line, from the right where the script is.
+// Lays words out in a line, from the right in a right-to-left script.
 function acrossShore(labels: Label[], lengths: number[], spread: number): { shore: Shore; width: number } {
   const texts = textsOf(labels)
   let x = 0
@@ -64,7 +64,7 @@ function layOutAcross(grid: Grid, room: number, unit: number): Layout | null {
   let target = acrossShore(grid.rows, lengths[1]!, 0)
   const least = Math.max(source.width, target.width)
   if (least > room - 8) return null
-  // Few words stand further apart, so that ribbons can be told from one another.
+  // Few words are spread out, so that ribbons can be told apart.
   const spread = Math.min(34, (room - 8 - least) / Math.max(grid.rows.length, grid.columns.length))
   source = acrossShore(grid.columns, lengths[0]!, spread)
   target = acrossShore(grid.rows, lengths[1]!, spread)
@@ -123,7 +123,7 @@ function layOutDown(grid: Grid, room: number, unit: number): Layout {
   }
 }
 
-// A band of one thickness, bent so that it leaves and arrives straight.
+// A band of constant thickness that is straight at both ends.
 function ribbon(layout: Layout, from: number, to: number, thick: number): string {
   const f = (x: number): string => x.toFixed(1)
   if (layout.across) {
@@ -140,7 +140,7 @@ function ribbon(layout: Layout, from: number, to: number, thick: number): string
 
 function ribbonsOf(layout: Layout, links: Link[]): Ribbon[] {
   const middle = (b: Box): number => (layout.across ? b.x + b.w / 2 : b.y + b.h / 2)
-  // At each end ribbons lie in the order of where they come from, so that those of a word do not cross.
+  // At each word ribbons are in the order of the words they come from, so that they do not cross there.
   const ends = (own: Shore, ownIndex: (l: Link) => number, other: Shore, otherIndex: (l: Link) => number): number[] => {
     const at = new Array<number>(links.length)
     const order = links.map((_, i) => i)
@@ -160,10 +160,10 @@ function ribbonsOf(layout: Layout, links: Link[]): Ribbon[] {
   return links.map((l, i) => ({ ...l, d: ribbon(layout, from[i]!, to[i]!, Math.max(0.4, l.weight * layout.unit)) }))
 }
 
-export function flow(grid: Grid, cut: PrunedLinks, room: number): Scene {
+export function flow(grid: Grid, pruned: PrunedLinks, room: number): Scene {
   const unit = Math.min(room < 500 ? 20 : 26, Math.max(3, 420 / grid.rows.length))
   const layout = layOutAcross(grid, room, unit) ?? layOutDown(grid, room, unit)
-  const ribbons = ribbonsOf(layout, cut.drawn)
+  const ribbons = ribbonsOf(layout, pruned.drawn)
 
   const word = (painter: Painter, shore: Shore, i: number, bold: boolean): void => {
     const b = shore.boxes[i]!

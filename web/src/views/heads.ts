@@ -1,13 +1,13 @@
-// A head's weights alone, small and without labels; and all of them as one picture, to be saved.
+// The small map of a head, without labels, and the picture of all heads for export.
 import { hasAbsent, mirrored, type Grid } from '../model/grid'
 import type { Tint } from './colour'
 import type { Scene } from './scene'
 
-const kMost = 150 // px of the longer side
+const kMax = 150 // px of the longer side
 
 export function cellSize(grid: Grid): number {
   const most = Math.max(grid.rows.length, grid.columns.length)
-  return most > kMost ? kMost / most : Math.min(16, Math.max(1, Math.floor(kMost / most)))
+  return most > kMax ? kMax / most : Math.min(16, Math.max(1, Math.floor(kMax / most)))
 }
 
 export function headMap(grid: Grid, tint: Tint): Scene {

@@ -1,4 +1,4 @@
-// The heat map: every weight a cell, a token beside every row and above every column. Columns of a right-to-left
+// The heat map: a cell for every weight, a token beside every row and above every column. Columns of a right-to-left
 // sentence run from the right.
 import { hasAbsent, mirrored, type Grid } from '../model/grid'
 import { shorten, shown, type Label } from '../model/text'
@@ -13,32 +13,32 @@ export interface HeatmapNames {
   columns: string
 }
 
-const kMostNumbers = 500 // cells that have their weight written in them
+const kMaxNumbers = 500 // of cells with their weight written inside
 
 const fitting = (label: Label, size: number, most: number): string =>
   shorten(shown(label), (part) => measure(part, size) <= most)
 
-const kLeastCell = 13 // px, where a label of 11 px has room
-const kMostLabelled = 90_000 // cells of a map with a label for every token: 16 million pixels, what a canvas may have
+const kMinCell = 13 // px, where a label of 11 px has room
+const kMaxLabelled = 90_000 // cells of a map with a label for every token: 16 million pixels, what a canvas may have
 
-// Sizes that follow from the number of cells and the lengths of the labels. A map that has no room grows and is
-// scrolled; only one of more than kMostLabelled cells is fitted into the room, with a label for every few tokens.
+// The sizes, which depend on the number of cells and the lengths of the labels. A map that is larger than the room is
+// scrolled; only a map of more than kMaxLabelled cells is fitted into the room, with a label for every few tokens.
 function plan(grid: Grid, room: number, corner = 64) {
   const rows = grid.rows.length
   const columns = grid.columns.length
   const few = rows <= 16 && columns <= 20
-  const large = rows * columns > kMostLabelled
+  const large = rows * columns > kMaxLabelled
   const most = Math.min(150, room * 0.34)
   const widest = (labels: Label[], size: number): number =>
     labels.reduce((w, l) => Math.max(w, Math.min(most, measure(shown(l), size))), 0)
   const names = Math.max(corner, Math.ceil(widest(grid.rows, 13)) + 12)
   const fit = (room - names - 20) / columns
-  const w = large ? Math.min(kLeastCell, fit) : Math.min(few ? 58 : 30, Math.max(kLeastCell, Math.floor(fit)))
-  const h = large ? w : Math.min(few ? 32 : 28, Math.max(kLeastCell, w))
+  const w = large ? Math.min(kMinCell, fit) : Math.min(few ? 58 : 30, Math.max(kMinCell, Math.floor(fit)))
+  const h = large ? w : Math.min(few ? 32 : 28, Math.max(kMinCell, w))
   const size = large ? 11 : Math.min(13, Math.min(w, h) * 0.86)
-  const every = large ? Math.ceil(kLeastCell / w) : 1 // tokens to a label
+  const every = large ? Math.ceil(kMinCell / w) : 1 // tokens per label
   const longest = Math.ceil(widest(grid.columns, size))
-  // A mark, which is alone at an end, may reach beyond its column.
+  // A special token, which is at an end, may extend beyond its column.
   const fits = grid.columns.every((l) => measure(shown(l), size) <= (l.mark ? w * 1.5 : w - 4))
   const turn = fits ? 0 : w >= 24 ? -45 : -90
   const over = turn === 0 ? 34 : Math.max(34, longest * Math.sin((-turn * Math.PI) / 180) + size + 4)
@@ -46,23 +46,23 @@ function plan(grid: Grid, room: number, corner = 64) {
 }
 
 export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapNames): Scene {
-  // The names of both sides stand in the corner.
+  // The names of both sentences are in the corner.
   const corner = Math.ceil(Math.max(measure(`${names.columns} →`, 12), measure(`${names.rows} ↓`, 12))) + 14
   const p = plan(grid, room, corner)
   const rows = grid.rows.length
   const columns = grid.columns.length
   const mirror = mirrored(grid)
-  // Turned labels of mirrored columns lean the other way and need their room at the other side.
+  // Rotated labels of mirrored columns slant the other way and need room on the other side.
   const x0 = p.left + (mirror && p.turn === -45 ? Math.max(0, p.spare - p.left) : 0)
   const y0 = p.top
   const xOf = (c: number): number => x0 + p.w * (mirror ? columns - 1 - c : c)
   const yOf = (r: number): number => y0 + p.h * r
   const width = p.w * columns
   const height = p.h * rows
-  const numbers = p.w >= 30 && p.h >= 18 && rows * columns <= kMostNumbers
+  const numbers = p.w >= 30 && p.h >= 18 && rows * columns <= kMaxNumbers
 
   const fill = (painter: Painter, l: Label): string => (l.mark ? painter.ink.faint : painter.ink.ink)
-  // The names of both sides and the rows' labels, which stay in sight when the map is scrolled.
+  // The names of both sentences and the labels of the rows, which stay visible when the map is scrolled.
   const paintMargin = (painter: Painter): void => {
     const faint = { size: 12, fill: painter.ink.faint, align: 'right' as const }
     painter.text(mirror ? `← ${names.columns}` : `${names.columns} →`, x0 - 8, y0 - 22, faint)
@@ -85,7 +85,7 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
     })
   }
 
-  // Hairlines between the cells lead the eye to the labels.
+  // Hairlines between the cells guide the eye to the labels.
   const lines = (): string => {
     let d = ''
     for (let r = 1; r < rows; ++r) d += `M${x0} ${y0 + p.h * r}h${width}`
@@ -116,7 +116,7 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
     }
   }
 
-  // Bands around the row and the column, white in black, which is seen on every colour.
+  // Bands around the row and the column: white within black is visible on every colour.
   const light = (painter: Painter, { row, column }: Place): void => {
     const band = (x: number, y: number, w: number, h: number, thick: number): void => {
       painter.rect(x, y, w, h, { stroke: '#000000', width: thick + 2, alpha: 0.55 })
@@ -151,7 +151,7 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
       const inside = { row: row >= 0 && row < rows, column: c >= 0 && c < columns }
       if (!inside.row && !inside.column) return null
       const column = mirror ? columns - 1 - c : c
-      // Beside the cells, on the labels, a whole row or column is meant.
+      // Pointing at a label selects its whole row or column.
       return { row: inside.row ? row : -1, column: inside.column ? column : -1 }
     },
     boxOf: ({ row, column }) => ({ x: column < 0 ? 0 : xOf(column), y: row < 0 ? 0 : yOf(row), w: p.w, h: p.h }),

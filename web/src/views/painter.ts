@@ -1,5 +1,4 @@
-// What a scene is drawn with: a handful of shapes, on a canvas for the screen and for PNG, or as SVG. A scene is written
-// once and cannot tell which.
+// Draws the few shapes that scenes need, on a canvas for the screen and PNG, or as SVG. A scene does not know which.
 import { toCanvas, rasterise, type Cells } from './cells'
 import type { Ink } from './colour'
 
@@ -29,7 +28,7 @@ export interface Painter {
   path(d: string, style: ShapeStyle): void
   hatch(x: number, y: number, w: number, h: number): void // absent cells
   cells(cells: Cells, x: number, y: number, w: number, h: number): void
-  group(x: number, y: number, draw: () => void): void // moved to (x, y)
+  group(x: number, y: number, draw: () => void): void // draws relative to (x, y)
 }
 
 let ruler: CanvasRenderingContext2D | null = null
@@ -127,7 +126,7 @@ export class CanvasPainter implements Painter {
   }
 }
 
-// What XML 1.0 cannot hold is replaced, so that no token can break a file.
+// Escapes XML. Characters that XML 1.0 forbids are replaced, so that no token makes a file invalid.
 export const escapeXml = (text: string): string =>
   text
     // eslint-disable-next-line no-control-regex -- control characters are the point of this expression

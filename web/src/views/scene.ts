@@ -1,4 +1,4 @@
-// A picture that can be pointed at: what it paints, what it lights up over that, and which place lies under a point.
+// A picture that can be pointed at: it paints itself, highlights a position, and finds the position under a point.
 import type { Place } from '../state/store'
 import type { Painter } from './painter'
 
@@ -15,10 +15,10 @@ export interface Scene {
   rows: number
   columns: number
   mirror: boolean // columns run from right to left
-  margin?: number // px at the left that stay in sight when the picture is scrolled sideways ...
-  paintMargin?(painter: Painter): void // ... and what is there, as `paint` paints it
+  margin?: number // px at the left that stay visible when the picture is scrolled sideways
+  paintMargin?(painter: Painter): void // paints that margin as `paint` does
   paint(painter: Painter): void
-  light(painter: Painter, place: Place): void // over what is painted, which it does not repaint
+  light(painter: Painter, place: Place): void // draws over the painted picture, without repainting it
   hit(x: number, y: number): Place | null
-  boxOf(place: Place): Box | null // to bring it into sight
+  boxOf(place: Place): Box | null // for scrolling it into view
 }

@@ -1,5 +1,5 @@
-// The decode as a film strip: a frame for each output token, from top to bottom. The source shaded as with a marker pen,
-// what had been written, and what else was likely.
+// Decoding step by step: a frame for each output token, from top to bottom, with the source shaded by weight, the output
+// so far, and the likeliest tokens.
 import { percent, type Grid } from '../model/grid'
 import { runsRightToLeft, shorten, shown, type Label } from '../model/text'
 import type { Scale } from '../state/store'
@@ -11,7 +11,7 @@ const kSize = 14
 const kLine = 23
 const kBars = 5
 const kBarLine = 18
-const kMostSaid = 40 // tokens of the output shown before the one that is written
+const kMaxOutput = 40 // tokens of the output shown before the one of the step
 
 interface Word {
   label: Label
@@ -46,13 +46,13 @@ const rgbOf = (hex: string): Rgb => {
   const n = parseInt(hex.slice(1), 16)
   return [n >> 16, (n >> 8) & 255, n & 255]
 }
-// The marker pen over the paper.
+// The colour of the marker pen over the paper.
 export function penOver(paper: string, pen: string, share: number): Rgb {
   const [a, b] = [rgbOf(paper), rgbOf(pen)]
   return [0, 1, 2].map((i) => Math.round((1 - share) * a[i]! + share * b[i]!)) as Rgb
 }
 
-// The token that was taken is always among them.
+// The likeliest tokens of a step. The token that was chosen is always among them.
 export function barsOf(grid: Grid, row: number, most = kBars): { text: string; probability: number; taken: boolean }[] {
   const note = grid.notes[row]
   if (!note) return []
@@ -75,12 +75,12 @@ export function stepsSheet(grid: Grid, room: number, scale: Scale): Scene {
   const text = Math.max(120, wide ? room - left - barWidth - 24 : room - left)
   const source = layOut(grid.columns, text)
   const rows = grid.rows.length
-  const said = grid.rows.map((_, row) => {
-    const from = Math.max(0, row - kMostSaid)
+  const outputs = grid.rows.map((_, row) => {
+    const from = Math.max(0, row - kMaxOutput)
     return { from, ...layOut(grid.rows.slice(from, row + 1), text) }
   })
   const barHeight = noted ? kBars * kBarLine : 0
-  const heights = said.map((s) => {
+  const heights = outputs.map((s) => {
     const words = source.height + 6 + s.height
     return (wide ? Math.max(words, barHeight) : words + 6 + barHeight) + 24
   })
@@ -135,7 +135,7 @@ export function stepsSheet(grid: Grid, room: number, scale: Scale): Scene {
           if (share >= 0.01) painter.rect(left + w.x, at + w.y, w.w, kLine, { fill: css(over), radius: 3 })
           word(painter, w, left, at, share > 0.1 ? inkOn(over) : w.label.mark ? ink.faint : ink.ink)
         })
-        const s = said[row]!
+        const s = outputs[row]!
         const below = at + source.height + 6
         if (s.from > 0) painter.text('…', left - 12, below + 15, { size: kSize, fill: ink.faint })
         s.words.forEach((w, i) => {

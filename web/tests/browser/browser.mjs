@@ -73,7 +73,7 @@ function addressOf(hash) {
 
 // Until the answer is complete and drawn.
 export async function settled(page) {
-  await page.waitForSelector('.look')
+  await page.waitForSelector('.views')
   await page.waitForFunction(
     () => !document.querySelector('output.live') && /\d/.test(document.querySelector('.status')?.textContent ?? ''),
   )

@@ -70,7 +70,7 @@ test('a record that was saved is opened, by choosing and by dropping it', { skip
   }
   await fresh.getByLabel('Record (of 2)').selectOption({ index: 1 })
   assert.equal(await fresh.inputValue('#source'), another)
-  // What a model says now stands beside what it said then.
+  // The present answer of a model is compared with the saved one.
   await fresh.getByLabel('Record (of 2)').selectOption({ index: 0 })
   await fresh.getByLabel('Compare with').selectOption({ index: 1 })
   await fresh.waitForSelector('#panel .two')

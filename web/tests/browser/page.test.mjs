@@ -22,12 +22,12 @@ test('typing gives a translation', { skip: why }, async () => {
   assert.ok((await tokens(page, 'row').count()) > 1)
 })
 
-test('pointing at a word shades what it looked at, and who looked at it', { skip: why }, async () => {
+test('pointing at a word shades the other sentence, either way', { skip: why }, async () => {
   const page = await it.page()
   await settled(page)
   await tokens(page, 'row').nth(1).hover()
   assert.ok((await shaded(page, 'column')).length > 0)
-  assert.match(await page.locator('.said').textContent(), /probability|attends most/)
+  assert.match(await page.locator('.status-line').textContent(), /probability|attends most/)
   await tokens(page, 'column').nth(0).hover()
   await page.waitForTimeout(50)
   assert.equal((await shaded(page, 'column')).length, 0)
@@ -42,10 +42,10 @@ test('the heat map is walked with the keyboard', { skip: why }, async () => {
   for (let i = 0; i < 3 && !(await map.evaluate((e) => e === document.activeElement)); ++i)
     await page.keyboard.press('Tab')
   assert.ok(await map.evaluate((e) => e === document.activeElement))
-  const first = await page.locator('.said').textContent()
+  const first = await page.locator('.status-line').textContent()
   assert.match(first, /attends to/)
   await page.keyboard.press('ArrowRight')
-  assert.notEqual(await page.locator('.said').textContent(), first)
+  assert.notEqual(await page.locator('.status-line').textContent(), first)
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
   await page.waitForFunction(() => location.hash.includes('row=1'))
@@ -124,7 +124,7 @@ test('a Chinese and an Arabic sentence look right', { skip: why }, async () => {
         boxes.every((b) => !b.clipped && b.left >= 0 && b.right <= width),
         JSON.stringify(boxes),
       )
-      // The first word stands where its script begins.
+      // The first word is where its script begins.
       assert.equal(boxes[0].left > boxes[1].left, direction === 'rtl')
     }
   }

@@ -69,7 +69,7 @@ describe('tree', () => {
     node(3, 2, 'c', true, -0.6, 2),
     node(4, 2, 'd', false, -0.9, 2),
   ])
-  it('puts the way that was kept on the first line', () => {
+  it('puts the path of the best hypothesis on the first line', () => {
     expect(nodes.map((n) => n.line)).toEqual([0, 2, 0, 0, 1])
   })
   it('finds the way of a candidate and to a node', () => {

@@ -13,18 +13,18 @@ import { zh } from '../../src/i18n/zh'
 import { rowOf } from '../../mock/compact.mjs'
 
 describe('events', () => {
-  it('reads events however they are cut', () => {
+  it('reads events however they are split into chunks', () => {
     const text = 'event: token\r\ndata: {"a":\r\ndata: 1}\r\n\r\n: a comment\ndata: x\n\n'
-    for (let cut = 0; cut <= text.length; ++cut) {
+    for (let at = 0; at <= text.length; ++at) {
       const parser = new EventParser()
-      const found = [...parser.push(text.slice(0, cut)), ...parser.push(text.slice(cut))]
+      const found = [...parser.push(text.slice(0, at)), ...parser.push(text.slice(at))]
       expect(found).toEqual([
         { event: 'token', data: '{"a":\n1}' },
         { event: 'message', data: 'x' },
       ])
     }
   })
-  it('joins characters that are cut between bytes', async () => {
+  it('joins characters that are split between chunks', async () => {
     const bytes = new TextEncoder().encode('event: token\ndata: 看书\n\n')
     const body = new ReadableStream<Uint8Array>({
       start(to) {

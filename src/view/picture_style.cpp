@@ -1,4 +1,4 @@
-#include "view/style.h"
+#include "view/picture_style.h"
 
 namespace fovea {
 

@@ -1,4 +1,4 @@
-#include "view/select.h"
+#include "view/record_selection.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@ namespace fovea {
 
 namespace {
 
-// The part of [layer, head, ...] that is one layer, one head or both; `size` numbers for each head.
+// Slices one layer, one head or both out of [layer, head, ...], where each head has `size` numbers.
 std::vector<float> sliced(const std::vector<float>& all, const RecordedAttention& a, int64_t layer, int64_t head,
                           int64_t size) {
   std::vector<float> part;
@@ -38,7 +38,7 @@ void slice(RecordedAttention& a, int64_t layer, int64_t head) {
   a.best = {};
 }
 
-// One matrix of all layers and heads, which has no scores.
+// Replaces all layers and heads by one matrix, which has no scores.
 void combine(RecordedAttention& a, const Grid& grid) {
   a.weights = grid.weights;
   a.reduction = grid.title;
@@ -58,7 +58,8 @@ void select(AttentionRecord& record, const RecordSelection& selection) {
   if (selection.one_attention) {
     std::erase_if(record.attentions,
                   [&](const RecordedAttention& a) { return a.kind != o.attention || a.model != o.member - 1; });
-    if (record.attentions.empty()) reduce(whole, {.attention = o.attention, .member = o.member});  // says what there is
+    if (record.attentions.empty())
+      reduce(whole, {.attention = o.attention, .member = o.member});  // throws an Error that lists what there is
   }
   for (RecordedAttention& a : record.attentions) {
     const bool single = o.heads == "one" || (o.heads == "best" && a.best.heads == "one");

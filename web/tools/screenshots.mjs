@@ -1,10 +1,10 @@
-// Screenshots of every view, wide and narrow, light and dark, to be looked at:
-//   node tools/look.mjs FOLDER [VIEW...]        against FOVEA_URL or the mock
+// Takes screenshots of every view, wide and narrow, light and dark, for review:
+//   node tools/screenshots.mjs FOLDER [VIEW...]        against FOVEA_URL or the mock
 import { mkdirSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 import { serve } from '../mock/server.mjs'
 
-const [folder = 'looks', ...wanted] = process.argv.slice(2)
+const [folder = 'screenshots', ...wanted] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 const server = process.env.FOVEA_URL ? null : await serve()
 const url = process.env.FOVEA_URL ?? `http://127.0.0.1:${server.address().port}/`

@@ -1,4 +1,4 @@
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 #include <fmt/format.h>
 
@@ -21,8 +21,8 @@ template <size_t N> bool within(char32_t value, const Range (&ranges)[N]) {
   return range != std::end(ranges) && range->first <= value;
 }
 
-// From Unicode 14, sorted; what is not assigned may lie in a range. Mn, Me and Cf, without the soft hyphen and signs
-// that stand before numbers, and the vowels and finals of Hangul that combine.
+// From Unicode 14, sorted; a range may contain unassigned characters. The classes Mn, Me and Cf without the soft hyphen
+// and the Arabic number signs, and the vowels and finals of Hangul that combine.
 // clang-format off
 constexpr Range kZero[] = {
     {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x05BF, 0x05BF}, {0x05C1, 0x05C2}, {0x05C4, 0x05C5},
@@ -100,10 +100,10 @@ constexpr Range kWide[] = {
     {0x1F947, 0x1F9FF}, {0x1FA70, 0x1FAF6}, {0x20000, 0x3FFFD}};
 // clang-format on
 
-// Bidi_Class R and AL; weak and neutral characters among them are told apart below.
+// Bidi_Class R and AL, with weak and neutral characters, which kNeutral lists.
 constexpr Range kRightToLeft[] = {{0x0590, 0x08FF}, {0x200F, 0x200F},   {0xFB1D, 0xFDFF},
                                   {0xFE70, 0xFEFE}, {0x10800, 0x10FFF}, {0x1E800, 0x1EFFF}};
-// Digits, punctuation, symbols and spaces, in coarse ranges: these have no direction of their own.
+// Digits, punctuation, symbols and spaces, in coarse ranges; they have no direction of their own.
 constexpr Range kNeutral[] = {
     {0x0000, 0x0040},   {0x005B, 0x0060},  {0x007B, 0x00A9}, {0x00AB, 0x00B4}, {0x00B6, 0x00B9},   {0x00BB, 0x00BF},
     {0x00D7, 0x00D7},   {0x00F7, 0x00F7},  {0x02B9, 0x02BA}, {0x02C2, 0x02CF}, {0x0600, 0x0607},   {0x0609, 0x060A},
@@ -116,7 +116,7 @@ constexpr Range kNeutral[] = {
 
 bool strong(char32_t value) { return !within(value, kNeutral) && !within(value, kZero); }
 
-// What changes the direction of the text after it, until something ends it.
+// Characters that change the direction of the text after them.
 bool turns_text(char32_t value) { return (value >= 0x202A && value <= 0x202E) || (value >= 0x2066 && value <= 0x2069); }
 
 constexpr char32_t kDottedCircle = 0x25CC;

@@ -1,5 +1,5 @@
-// The line that says what is pointed at, for the eye and for a screen reader. Written past the virtual DOM: it changes
-// with every move of the pointer.
+// The line that describes the cell, row or column pointed at, also for screen readers. It bypasses the virtual DOM,
+// because it changes with every move of the pointer.
 import { effect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../i18n'
@@ -7,7 +7,7 @@ import { describe, grid } from '../state/derived'
 import { state } from '../state/store'
 import { shownPlace } from './canvas_view'
 
-export function Said() {
+export function StatusLine() {
   const line = useRef<HTMLParagraphElement>(null)
   useEffect(
     () =>
@@ -21,5 +21,5 @@ export function Said() {
       }),
     [],
   )
-  return <p class="said" role="status" aria-live="polite" ref={line} />
+  return <p class="status-line" role="status" aria-live="polite" ref={line} />
 }

@@ -1,4 +1,4 @@
-#include "view/svg_words.h"
+#include "view/svg_sentence.h"
 
 #include <fmt/format.h>
 
@@ -11,10 +11,10 @@ namespace fovea {
 
 namespace {
 
-constexpr double kMostEms = 14;  // of a word
-constexpr double kPadding = 3;   // left and right of a word, within its box
+constexpr double kMaxEms = 14;  // of a word
+constexpr double kPadding = 3;  // on each side of a word, within its box
 
-// The highlighter's colour over dark paper: whether black is read more easily on it than white. On light paper it is.
+// Whether black has a higher contrast than white with the marker pen over dark paper. Over light paper it always has.
 bool needs_black(double share) {
   constexpr Rgb kDarkPaper{0x14, 0x17, 0x1c};
   const auto mix = [share](uint8_t paper, uint8_t ink) {
@@ -30,11 +30,11 @@ Sentence lay_out(std::span<const Label> labels, const SentenceShape& shape) {
   Sentence sentence{labels, {}, shape.size};
   double x = 0, y = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
-    Word word{0, 0, 0, shorten(shown(labels[i]), kMostEms)};
+    Word word{0, 0, 0, shorten(shown(labels[i]), kMaxEms)};
     word.width = ems(word.shown) * shape.size + 2 * kPadding;
-    if (!shape.least_widths.empty()) word.width = std::max(word.width, shape.least_widths[i]);
+    if (!shape.min_widths.empty()) word.width = std::max(word.width, shape.min_widths[i]);
     if (x > 0) x += labels[i].space_before ? shape.size * 0.3 : 1;
-    if (x > 0 && x + word.width > shape.most_width) {
+    if (x > 0 && x + word.width > shape.max_width) {
       x = 0;
       y += sentence.line() + 3;
     }
@@ -56,8 +56,8 @@ void draw_word(Canvas& canvas, const Sentence& sentence, size_t i, TextAt at) {
   at.x += word.x + word.width / 2;
   at.y += word.y + sentence.line() / 2 + sentence.size * 0.35;
   at.size = sentence.size;
-  at.side = Side::kMiddle;
-  canvas.label(sentence.labels[i], at, kMostEms);
+  at.anchor = Anchor::kMiddle;
+  canvas.label(sentence.labels[i], at, kMaxEms);
 }
 
 ShadedSentence::ShadedSentence(Canvas& canvas, const Sentence& sentence, std::string id)
@@ -80,7 +80,7 @@ void ShadedSentence::draw(Canvas& canvas, double x, double y, const std::functio
     const double share = is_absent(w) ? 0 : canvas.scale().share(w);
     if (is_absent(w)) box(sentence_.words[i]).set("fill", "url(#absent)").leaf();
     if (share < 0.01) continue;
-    // A mark's lighter ink is not read on a shade.
+    // The faint ink of a special token has too little contrast with a shade.
     if (needs_black(share) || (sentence_.labels[i].mark && share > 0.1)) {
       rewritten.push_back(i);
     } else {
@@ -88,12 +88,12 @@ void ShadedSentence::draw(Canvas& canvas, double x, double y, const std::functio
     }
   }
   xml.open("use").set("href", "#" + id_).set("x", x).set("y", y).leaf();
-  // Another ink than the sentence's: the word is covered and written again.
+  // A word that needs another ink than its sentence is covered and written again.
   for (const size_t i : rewritten) {
     box(sentence_.words[i]).set("class", "paper").leaf();
     const double share = canvas.scale().share(weight(i));
     box(sentence_.words[i]).set("fill", pen).set("fill-opacity", share).leaf();
-    draw_word(canvas, sentence_, i, {.x = x, .y = y, .look = needs_black(share) ? "on" : "ink shaded"});
+    draw_word(canvas, sentence_, i, {.x = x, .y = y, .css_class = needs_black(share) ? "on" : "ink shaded"});
   }
 }
 

@@ -1,4 +1,4 @@
-#include "view/compact.h"
+#include "view/compact_weights.h"
 
 #include <zlib.h>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr float kScaleSteps = 65535, kSteps = 254;
 constexpr unsigned char kAbsent = 255;
 constexpr size_t kScaleBytes = 2;
-constexpr double kMostWeights = 1e9;
+constexpr double kMaxWeights = 1e9;
 
 std::string deflated(std::string_view bytes) {
   uLongf size = compressBound(bytes.size());
@@ -28,7 +28,8 @@ std::string deflated(std::string_view bytes) {
   return out;
 }
 
-// Exactly so many bytes, or nothing. The output grows as it is filled, so a false size costs no memory.
+// Decompresses exactly `size` bytes or throws an Error. The output grows as it is filled, so a false size allocates
+// nothing.
 std::string inflated(std::string_view bytes, size_t size) {
   z_stream stream{};
   check(inflateInit(&stream) == Z_OK, "cannot start zlib");
@@ -88,7 +89,7 @@ void unpack_weights(std::string_view packed, RecordedAttention& a) {
   check(bytes.has_value(), "expected packed weights in base64");
   const double size = static_cast<double>(a.layers) * static_cast<double>(a.heads) * static_cast<double>(a.rows) *
                       static_cast<double>(a.columns);
-  check(size <= kMostWeights, "expected at most {} packed weights, got {}", kMostWeights, size);
+  check(size <= kMaxWeights, "expected at most {} packed weights, got {}", kMaxWeights, size);
   const auto columns = static_cast<size_t>(a.columns);
   const size_t rows = static_cast<size_t>(a.layers) * static_cast<size_t>(a.heads) * static_cast<size_t>(a.rows);
   const std::string cells = inflated(*bytes, rows * (kScaleBytes + columns));

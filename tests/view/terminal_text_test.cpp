@@ -1,4 +1,4 @@
-#include "view/text_width.h"
+#include "view/terminal_text.h"
 
 #include <gtest/gtest.h>
 

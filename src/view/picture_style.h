@@ -1,4 +1,4 @@
-// Options of a picture: how weights become colours, the background, and what a picture leaves out.
+// The options of a picture: how weights become colours, the background, and how many links are hidden.
 #pragma once
 
 #include <string>

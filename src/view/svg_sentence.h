@@ -1,4 +1,4 @@
-// A sentence of tokens in lines, from the right where its script is, and the shading of its words.
+// Lays a sentence of tokens out in lines, right to left where its script is, and shades its words.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 namespace fovea {
 
 struct Word {
-  double x, y, width;  // of its box, from the sentence's corner
+  double x, y, width;  // of its box, relative to the sentence's upper left corner
   std::string shown;
 };
 
@@ -27,15 +27,15 @@ struct Sentence {
 
 struct SentenceShape {
   double size = 14;
-  double most_width = std::numeric_limits<double>::infinity();  // then another line begins
-  std::span<const double> least_widths;                         // of the words, or none
+  double max_width = std::numeric_limits<double>::infinity();  // a wider sentence is broken into lines
+  std::span<const double> min_widths;                          // one for each word, or empty
 };
 
 Sentence lay_out(std::span<const Label> labels, const SentenceShape& shape);
 
 void draw_word(Canvas& canvas, const Sentence& sentence, size_t i, TextAt at);
 
-// One sentence shaded many times: its words are written once and used again.
+// A sentence that is shaded many times: its words are written once, and each drawing refers to them.
 class ShadedSentence {
  public:
   ShadedSentence(Canvas& canvas, const Sentence& sentence, std::string id);

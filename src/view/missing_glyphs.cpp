@@ -1,5 +1,5 @@
-// Which characters of a picture no font has. Pango, which draws librsvg's text, takes any font that fontconfig knows,
-// so a character is missing when none of these fonts covers it.
+// Finds the characters of a picture that no font covers. Pango, which draws librsvg's text, uses every font that
+// fontconfig knows, so a character is missing if none of them covers it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Script {
   char32_t first, last;
   const char *name, *package;
 };
-// The scripts of the most text, with the smallest good package of each; the first range that holds a character counts.
+// Common scripts, each with the smallest good package of fonts. The first range that contains a character decides.
 constexpr std::array kScripts = {
     Script{0x0000, 0x024F, "Latin", "fonts-dejavu-core"},
     Script{0x0370, 0x03FF, "Greek", "fonts-dejavu-core"},
@@ -72,7 +72,7 @@ struct Destroy {
 };
 template <class T> using Owned = std::unique_ptr<T, Destroy>;
 
-// The characters of all fonts together.
+// The union of the characters of all fonts.
 Owned<FcCharSet> covered() {
   Owned<FcCharSet> all(FcCharSetCreate());
   const Owned<FcPattern> any(FcPatternCreate());
@@ -104,7 +104,7 @@ std::string drawn_text(std::string_view svg) {
 }  // namespace
 
 std::vector<MissingGlyphs> missing_glyphs(std::string_view svg) {
-  constexpr int64_t kMostNamed = 8;
+  constexpr int64_t kMaxNamed = 8;
   const Owned<FcCharSet> fonts = covered();
   const std::string text = drawn_text(svg);
   std::vector<char32_t> seen;
@@ -123,8 +123,8 @@ std::vector<MissingGlyphs> missing_glyphs(std::string_view svg) {
       counts.push_back(0);
     }
     const int64_t count = ++counts[static_cast<size_t>(found - missing.begin())];
-    if (count <= kMostNamed) found->characters += text.substr(c.begin, c.end - c.begin);
-    if (count == kMostNamed + 1) found->characters += "…";
+    if (count <= kMaxNamed) found->characters += text.substr(c.begin, c.end - c.begin);
+    if (count == kMaxNamed + 1) found->characters += "…";
   }
   return missing;
 }

@@ -1,5 +1,5 @@
-// Attention over time: steps from left to right, the sentence that is looked at from top to bottom, and between two
-// steps the cheapest way its mass can have moved.
+// Attention over time: steps from left to right, the attended sentence from top to bottom, and between two steps the
+// optimal transport of one row's attention to the next.
 import type { Grid } from '../model/grid'
 import { transport } from '../model/links'
 import { shorten, shown } from '../model/text'
@@ -7,16 +7,16 @@ import { measure, type Painter } from './painter'
 import type { Scene } from './scene'
 
 const kSize = 12
-const kPost = 5 // the width of a row's bars
-const kLeastMove = 0.005 // of a row's attention
+const kPost = 5 // the width of the bars of a step
+const kMinMove = 0.005 // a smaller share of a row's attention is not drawn
 
-export function film(grid: Grid, room: number): Scene {
+export function transportScene(grid: Grid, room: number): Scene {
   const rows = grid.rows.length
   const columns = grid.columns.length
   const line = columns > 40 ? 14 : 20
   const names = Math.max(...grid.columns.map((l) => Math.min(110, measure(shown(l), kSize)))) + 14
   const widest = Math.max(...grid.rows.map((l) => Math.min(90, measure(shown(l), kSize)))) + 10
-  // All steps in sight where that leaves room for most words; else as wide as words are.
+  // All steps fit into the room if that leaves enough for most words; else a step is as wide as the widest word.
   const fit = (room - names - 8) / rows
   const step = fit >= 42 ? Math.min(84, fit) : Math.max(26, widest)
   const top = 24
@@ -27,7 +27,7 @@ export function film(grid: Grid, room: number): Scene {
   const f = (x: number): string => x.toFixed(1)
   const width = left + step * (rows - 0.5)
 
-  // Each end of a ribbon lies beside those before it; what arrives or leaves at a column is centred on its rail.
+  // The ribbons that start or end at a column are stacked without overlap, and the stack is centred on the column's rail.
   const ribbons: { row: number; from: number; to: number; d: string }[] = []
   for (let row = 0; row + 1 < rows; ++row) {
     const moves = transport(grid, row, row + 1)
@@ -43,7 +43,7 @@ export function film(grid: Grid, room: number): Scene {
       const b = to.get(m.to)!
       from.set(m.from, a + h)
       to.set(m.to, b + h)
-      if (m.mass < kLeastMove) continue
+      if (m.mass < kMinMove) continue
       const x = xOf(row) + kPost / 2
       const end = xOf(row + 1) - kPost / 2
       const middle = f((x + end) / 2)
