@@ -43,7 +43,8 @@ int main(int argc, char** argv) {
   }
   try {
     const fovea::Translator translator({fovea::find_model(argv[1])}, {});
-    const std::vector<std::string> lines(argv + 2, argv + argc);
+    const std::vector<std::string> sentences(argv + 2, argv + argc);
+    const std::vector<fovea::SharedLine> lines = translator.tokenise_source(sentences, fovea::Offsets::kTokens);
     fovea::SearchOptions search;
     search.beam = 5;
     search.capture_weights = true;
@@ -51,7 +52,7 @@ int main(int argc, char** argv) {
     for (size_t i = 0; i < lines.size(); ++i) {
       std::printf("%s\n", found[i].text().c_str());
       if (found[i].source_tokens == 0) continue;  // an empty line
-      print_attention(translator.record(lines[i], found[i].candidates.front().hypothesis));
+      print_attention(translator.record(*lines[i], found[i].candidates.front().hypothesis));
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "embed: %s\n", error.what());
