@@ -1,4 +1,4 @@
-"""Builds web/dist with npm. Where that fails, the program is built without the page, unless --strict.
+"""Builds web/dist with npm. If that fails, the program is built without the page; with --strict the build fails.
 
 usage: build_page.py WEB NPM STAMP [--strict]
 """

@@ -1,4 +1,5 @@
-"""Writes the files of a folder as a C++ source: gzipped bytes, content type, ETag. Without a folder, none.
+"""Writes the files of a folder as a C++ source: gzipped bytes, content type and ETag of each. Without a folder the list
+of files is empty.
 
 usage: embed_page.py SOURCE [FOLDER]
 """
@@ -21,7 +22,7 @@ TYPES = {
     ".webmanifest": "application/manifest+json",
     ".woff2": "font/woff2",
 }
-# As Vite names what changes with its contents: assets/index-DkR3x_1a.js
+# Names with a hash of the contents, as Vite writes them: assets/index-DkR3x_1a.js
 HASHED = re.compile(r"^/assets/.*-[A-Za-z0-9_-]{8,}\.\w+$")
 PER_LINE = 32
 

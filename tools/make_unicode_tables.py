@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes src/evaluate/unicode_tables.h: general categories and lower case, as sorted ranges.
 
-Categories come from the `regex` module and lower case from str.lower(), because those are what
-sacreBLEU asks. Run from the repository root; needs `regex` from PyPI.
+Categories are taken from the `regex` module and lower case from str.lower(), as sacreBLEU does. Run it from the
+repository root; it needs the `regex` module.
 """
 import pathlib
 import sys
@@ -44,7 +44,7 @@ def category_ranges(letter: str) -> list[tuple[int, int]]:
 
 
 def case_ranges() -> list[tuple[int, int, int, int]]:
-    # The one lower case of two code points, that of U+0130, is left to the code.
+    # U+0130, whose lower case has two code points, is handled by the code.
     shifts = {c: ord(low) - c for c in EVERY if len(low := chr(c).lower()) == 1 and low != chr(c)}
     ranges = []
     while shifts:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What the program says about itself, as documents: docs/command-reference.md, docs/recipe-reference.md and the tables
-of docs/attention.md; a man page and completions for bash.
+"""Generates documents from the program's own help: docs/command-reference.md, docs/recipe-reference.md, the tables of
+docs/attention.md, a man page, and completions for bash.
 
-    tools/reference.py PROGRAM docs DOCS          writes the documents (`--check` instead: fails if they are not current)
+    tools/reference.py PROGRAM docs DOCS          writes the documents; with `--check` fails if they are not current
     tools/reference.py PROGRAM man FILE
     tools/reference.py PROGRAM bash FILE
 """
@@ -15,33 +15,33 @@ import sys
 BEGIN, END = "<!-- from the program: {} -->", "<!-- end -->"
 
 
-def said(program, *words):
-    text = subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout
+def output_of(program, *arguments):
+    text = subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout
     text = text.replace(program, "fovea")
     return "\n".join(line.rstrip() for line in text.strip().split("\n"))
 
 
 def commands(program):
-    """Names with what they are for, in the order of the help."""
-    part = said(program, "--help").split("Subcommands:")[1].split("\n\n")[0]
+    """Pairs of a command's name and its purpose, in the order of the help."""
+    part = output_of(program, "--help").split("Subcommands:")[1].split("\n\n")[0]
     return re.findall(r"^  (\w+) +(.+)$", part, re.M)
 
 
 def flags(program, command):
-    return sorted(set(re.findall(r"(?<![\w-])(--[a-z][a-z-]*)", said(program, command, "--help"))))
+    return sorted(set(re.findall(r"(?<![\w-])(--[a-z][a-z-]*)", output_of(program, command, "--help"))))
 
 
 def command_reference(program):
     out = ["# Commands", "", "What `fovea COMMAND --help` prints; made by `tools/reference.py`.", ""]
     for name, about in commands(program):
-        out += [f"## fovea {name}", "", "```", said(program, name, "--help"), "```", ""]
+        out += [f"## fovea {name}", "", "```", output_of(program, name, "--help"), "```", ""]
     return "\n".join(out)
 
 
 def recipe_reference(program):
     return "\n".join(["# Recipes", "", "Every setting with its meaning and its default, as `fovea train --print-defaults` prints them; made by",
                       "`tools/reference.py`. A recipe holds what differs; `--set key=value` changes one for a run.", "",
-                      "```toml", said(program, "train", "--print-defaults"), "```", ""])
+                      "```toml", output_of(program, "train", "--print-defaults"), "```", ""])
 
 
 def mechanism_table(entries):
@@ -54,7 +54,7 @@ def mechanism_table(entries):
 
 
 def with_tables(text, program):
-    listed = json.loads(said(program, "mechanisms", "--json"))
+    listed = json.loads(output_of(program, "mechanisms", "--json"))
 
     def table(match):
         name = match.group(1)
@@ -72,11 +72,11 @@ def documents(program, folder):
 
 def man_page(program):
     roff = lambda text: re.sub(r"^([.'])", r"\\&\1", text.replace("\\", "\\e").replace("-", "\\-"), flags=re.M)
-    version = said(program, "--version").split()[1]
+    version = output_of(program, "--version").split()[1]
     out = [f'.TH FOVEA 1 "" "fovea {version}" "User Commands"', ".SH NAME", "fovea \\- attention you can train, run and see",
-           ".SH SYNOPSIS", ".B fovea", ".I COMMAND", "[options]", ".SH DESCRIPTION", ".nf", roff(said(program, "--help")), ".fi"]
+           ".SH SYNOPSIS", ".B fovea", ".I COMMAND", "[options]", ".SH DESCRIPTION", ".nf", roff(output_of(program, "--help")), ".fi"]
     for name, _ in commands(program):
-        out += [f".SH FOVEA {name.upper()}", ".nf", roff(said(program, name, "--help")), ".fi"]
+        out += [f".SH FOVEA {name.upper()}", ".nf", roff(output_of(program, name, "--help")), ".fi"]
     return "\n".join(out) + "\n"
 
 

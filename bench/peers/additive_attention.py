@@ -1,7 +1,7 @@
-"""Additive attention as a PyTorch user writes it: the contender of bench/attention.cpp.
+"""Additive attention on the CPU as a PyTorch user writes it: the contender of bench/attention.cpp.
 
 additive_attention.py B T S D THREADS INPUTS RESULTS, then commands on the standard input as
-bench/worker.h describes them. INPUTS and RESULTS are f32 as bench/additive_attention.h orders them.
+bench/worker.h describes them. INPUTS and RESULTS are files of f32 in the order of bench/additive_attention.h.
 """
 
 import sys
@@ -25,7 +25,7 @@ def main():
         flat = torch.frombuffer(bytearray(file.read()), dtype=torch.float32)
     shapes = [(T, B, D), (S, B, D), (S, B, D), (D,), (T, B, D)]
     pieces = flat.split([torch.Size(shape).numel() for shape in shapes])
-    # Batch first, as people write it.
+    # Batch first, as most PyTorch code is.
     batch_first = lambda x: x.transpose(0, 1).contiguous() if x.dim() == 3 else x.clone()
     query, keys, values, v, dcontext = (batch_first(p.view(s)) for p, s in zip(pieces, shapes))
     leaves = [query, keys, values, v]
@@ -59,11 +59,11 @@ def main():
     print("torch " + ".".join(torch.__version__.split(".")[:2]), flush=True)
 
     for line in sys.stdin:
-        words = line.split()
-        if words[0] == "memory":
+        command = line.split()
+        if command[0] == "memory":
             print(resident("VmHWM:"), before, flush=True)
             continue
-        run, calls = {"forward": forward, "both": both}[words[0]], int(words[1])
+        run, calls = {"forward": forward, "both": both}[command[0]], int(command[1])
         begin = time.perf_counter()
         for _ in range(calls):
             run()

@@ -67,7 +67,19 @@ def parse(description, ways):
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     torch.backends.cudnn.benchmark = True
+    allow_many_shapes()
     return options
+
+
+def allow_many_shapes():
+    """By default torch.compile gives up and runs eagerly after eight shapes of one function."""
+    if not hasattr(torch, "compile"):
+        return
+    from torch import _dynamo
+
+    for limit in ("recompile_limit", "cache_size_limit"):  # the name depends on the version
+        if hasattr(_dynamo.config, limit):
+            setattr(_dynamo.config, limit, 256)
 
 
 class Results:

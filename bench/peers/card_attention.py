@@ -133,6 +133,13 @@ def dot(options, results):
         def attend(query, keys, values):
             return F.scaled_dot_product_attention(query, keys, values, is_causal=causal)
 
+        def exact(query, keys, values):
+            scores = torch.matmul(query, keys.transpose(2, 3)) / d**0.5
+            if causal:
+                future = torch.ones(scores.shape[2:], dtype=torch.bool).triu(1)
+                scores = scores.masked_fill(future, float("-inf"))
+            return torch.matmul(scores.softmax(3), values)
+
         def inputs(batch, length):
             return [uniform(batch, h, length, d, dtype=torch.bfloat16, device=options.device, seed=i) for i in range(3)]
 
@@ -143,7 +150,7 @@ def dot(options, results):
 
             def run():
                 with select():
-                    check(name, attend, attend, inputs(1, min(t, 64)))
+                    check(name, attend, exact, inputs(1, min(t, 64)))
                     attention = Attention(attend, inputs(b, t))
                     repeats = 10 if t > 512 else 20
                     measure(options, results, name, attention, repeats)

@@ -38,6 +38,10 @@ class Decoder:
         self.first_row = torch.arange(batch, device=weight.device)[:, None] * beam
         self.memory = None
 
+    def for_each_hypothesis(self, x):
+        """[B,...] -> [B*K,...]. repeat_interleave would synchronise, which a graph cannot."""
+        return x[:, None].expand(-1, self.beam, *x.shape[1:]).flatten(0, 1)
+
     def begin(self):
         """Encodes the source and projects its keys and values for every layer of the decoder."""
         x = self.model.embed(self.model.source, self.source)
@@ -46,7 +50,7 @@ class Decoder:
         memory = []
         for layer in self.model.decoder:
             keys, values = (layer.cross.split(each) for each in layer.cross.keys_values(x).chunk(2, 2))
-            memory.append([each.repeat_interleave(self.beam, 0) for each in (keys, values)])
+            memory.append([self.for_each_hypothesis(each) for each in (keys, values)])
         if self.memory is None:
             self.memory = [[each.clone() for each in pair] for pair in memory]
         for stored, pair in zip(self.memory, memory):

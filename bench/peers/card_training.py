@@ -13,7 +13,7 @@ from card_models import Bahdanau, Luong, Transformer
 from torch.nn import functional as F
 
 WAYS = ("eager", "inductor", "graphed", "graphed+inductor")
-LABELS = {"eager": "as-written eager", "inductor": "as-written compiled"}  # bench/cuda looks for these words
+LABELS = {"eager": "as-written eager", "inductor": "as-written compiled"}  # bench/cuda selects entries by these words
 VOCABULARY = 16_000
 
 
@@ -86,7 +86,7 @@ def check(work, precision, options):
     exact = small(work, "f64", torch.device("cpu"), double=True)
     loss = exact.gradients()
     ours = small(work, precision, options.device)
-    tolerance = 5e-3 if precision == "tf32" else 0.2 if "transformer" in work.name else 0.06
+    tolerance = 1e-2 if precision == "tf32" else 0.2 if "transformer" in work.name else 0.06
     card.expect_close(f"{work.name} {precision}, loss", ours.gradients(), loss, tolerance)
     apart = card.expect_close(f"{work.name} {precision}, gradients", flat_gradient(ours.model), flat_gradient(exact.model), tolerance)
     if options.device.type == "cuda":
