@@ -55,7 +55,10 @@ void Trainer::save_checkpoint() {
                                                  {"waited", number(state_.validations_since_best)},
                                                  {"schedule_scale", number(schedule_.state().scale)},
                                                  {"schedule_waited", number(schedule_.state().validations_since_best)}};
-  for (const auto& [key, value] : task_->state()) metadata.emplace(key, number(value));
+  for (const auto& [key, value] : task_->state()) {
+    check(metadata.emplace(key, number(value)).second, "task: expected keys that the trainer does not use, got {}",
+          key);
+  }
   write_safetensors(checkpoint_path(recipe_.folder), tensors, metadata);
 }
 

@@ -30,11 +30,13 @@ class OutOfMemoryOnce {
     parts_until_failure_ = part;
     table_.cross_entropy = +[](Stream& stream, const CrossEntropyArgs& args) {  // called once in each forward pass
       --parts_until_failure_;
+      embedding_gradients_ = 0;
       if (pass_ == Pass::kForward) fail();
       own_->cross_entropy(stream, args);
     };
-    table_.embedding_grad = +[](Stream& stream, const EmbeddingGradArgs& args) {  // late in each backward pass
-      if (pass_ == Pass::kBackward) fail();
+    // Called twice in each backward pass. At the second call the gradient of one embedding has been added already.
+    table_.embedding_grad = +[](Stream& stream, const EmbeddingGradArgs& args) {
+      if (pass_ == Pass::kBackward && ++embedding_gradients_ == 2) fail();
       own_->embedding_grad(stream, args);
     };
     replace_kernels(device_, &table_);
@@ -54,7 +56,7 @@ class OutOfMemoryOnce {
   KernelTable table_;
   static inline const KernelTable* own_;
   static inline Pass pass_;
-  static inline int64_t parts_until_failure_;
+  static inline int64_t parts_until_failure_, embedding_gradients_;
 };
 
 class EveryStep : public Silent {
