@@ -1,6 +1,9 @@
 // Models of every architecture that are small enough for a test.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -37,6 +40,24 @@ inline std::vector<std::string> attending_models() {
     if (entry.cross_attention) names.emplace_back(entry.name);
   }
   return names;
+}
+
+inline const ArchitectureEntry& architecture_named(const std::string& name) {
+  return *find_entry(architectures(), name);
+}
+
+// Every architecture with every encoder, called "bahdanau_with_recurrent_encoder".
+inline std::vector<Setup> encoder_setups() {
+  std::vector<Setup> all;
+  for (const ArchitectureEntry& architecture : architectures()) {
+    for (const EncoderEntry& encoder : text_encoders()) {
+      Setup& setup = all.emplace_back(Setup{fmt::format("{}_with_{}_encoder", architecture.name, encoder.name),
+                                            small_config(std::string(architecture.name))});
+      setup.config.encoder = encoder.name;
+      std::replace(setup.name.begin(), setup.name.end(), '-', '_');
+    }
+  }
+  return all;
 }
 
 }  // namespace fovea

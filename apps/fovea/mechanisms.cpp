@@ -7,6 +7,7 @@
 #include "fovea/commands.h"
 #include "fovea/mechanisms.h"
 #include "models/model.h"
+#include "tasks/task.h"
 
 namespace fovea::app {
 
@@ -44,12 +45,21 @@ int mechanisms(bool json) {
   print_axis("relative positions (model.attention.relative)", relatives());
   fmt::print("models (model.architecture)\n");
   for (const ArchitectureEntry& a : architectures()) fmt::print("  {:<16}{} {}\n", a.name, a.help, a.paper);
+  fmt::print("\nencoders (model.encoder)\n");
+  for (const EncoderEntry& e : text_encoders()) fmt::print("  {:<16}{}\n", e.name, e.help);
+  fmt::print("\ntasks (task)\n");
+  for (const TaskEntry& t : tasks()) fmt::print("  {:<16}{}\n", t.name, t.help);
   return kDone;
 }
 
 }  // namespace
 
 Json mechanisms_json() {
+  const auto named = [](const auto& entries) {
+    Json list = Json::array();
+    for (const auto& e : entries) list.push_back({{"name", e.name}, {"help", e.help}});
+    return list;
+  };
   Json models = Json::array();
   for (const ArchitectureEntry& a : architectures()) {
     models.push_back({{"name", a.name}, {"paper", a.paper}, {"help", a.help}});
@@ -58,7 +68,9 @@ Json mechanisms_json() {
           {"scopes", entries_json(scopes())},
           {"selections", entries_json(selections())},
           {"relative_positions", entries_json(relatives())},
-          {"models", std::move(models)}};
+          {"models", std::move(models)},
+          {"encoders", named(text_encoders())},
+          {"tasks", named(tasks())}};
 }
 
 void add_mechanisms(CLI::App& app, Run& run) {

@@ -297,6 +297,8 @@ void AttentionConfig::describe(Fields& f) {
   const bool local = !scoped || scoped->window, predicts = !scoped || scoped->predicts_center;
   const bool vectors = !positioned || positioned->distance_vectors, hard = !selected || selected->hard;
   const auto names = [](const auto& entries, auto property) { return names_with(entries, property); };
+  const std::string depth_scores = names(kScores, [](const auto& e) { return e.uses_depth; });
+  const std::string depth_scopes = names(kScopes, [](const auto& e) { return e.predicts_center; });
   const std::string hard_names = names(kSelections, [](const auto& e) { return e.hard; });
   f.add("score", score, "Score function that compares a query with a key.").choices(names_of(kScores));
   f.add("scope", scope, "Positions a query may attend to.").choices(names_of(kScopes));
@@ -304,15 +306,16 @@ void AttentionConfig::describe(Fields& f) {
   f.add("heads", heads, "Number of attention heads; depth is divided among them.")
       .at_least(1)
       .also_called({"num_heads", "n_heads", "nhead", "head"});
-  f.add("depth", depth,
-        "Dimension in which queries and keys are compared (additive, concat, local-p or several heads); 0 for the "
-        "query's.")
+  f.add(
+       "depth", depth,
+       fmt::format("Dimension in which queries and keys are compared (score {}, scope {}, or several heads); 0 for the "
+                   "query's.",
+                   depth_scores, depth_scopes))
       .at_least(0)
       .also_called({"dim", "size", "attention_dim"})
       .needs(uses_depth || heads > 1 || predicts,
-             fmt::format("{} = {}, {} above 1, or {} = {}", f.key("score"),
-                         names(kScores, [](const auto& e) { return e.uses_depth; }), f.key("heads"), f.key("scope"),
-                         names(kScopes, [](const auto& e) { return e.predicts_center; })));
+             fmt::format("{} = {}, {} above 1, or {} = {}", f.key("score"), depth_scores, f.key("heads"),
+                         f.key("scope"), depth_scopes));
   f.add("window", window,
         "Local scopes: window size to each side, in positions. shaw: largest distance with its own vector.")
       .at_least(1)

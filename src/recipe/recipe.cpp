@@ -153,7 +153,7 @@ void Recipe::describe(Fields& f) {
   for (const TaskName& entry : kTaskNames) tasks.emplace_back(entry.name);
   // A program that uses the library may train a task of its own, whose name only that program knows.
   if (std::find(tasks.begin(), tasks.end(), task) == tasks.end()) tasks.push_back(task);
-  f.add("task", task, "What the model learns to do: sequence (text to text).").choices(std::move(tasks));
+  f.add("task", task, "What the model learns to do.").choices(std::move(tasks));
   f.add("seed", seed, "Random seed.").at_least(0).also_called({"random_seed"});
   f.add("device", device, "Device: cpu, cuda, cuda:N, or auto (a GPU if there is one).")
       .also_called({"devices", "gpu", "gpus", "cuda", "use_cuda"});

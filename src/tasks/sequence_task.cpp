@@ -33,16 +33,16 @@ class SequenceTask final : public Task {
       : recipe_(setup.recipe),
         device_(setup.device),
         data_(recipe_, setup.resume_folder),
-        loaded_{.config = {.source_words = data_.source()->size(),
-                           .target_words = data_.target()->size(),
-                           .end_source = recipe_.batch.end_source,
-                           .reverse_source = recipe_.batch.reverse_source,
-                           .model = recipe_.model},
-                .source = data_.source(),
-                .target = data_.target(),
-                .parameters = {std::shared_ptr<const Parameters>(), &setup.parameters},  // the trainer owns them
-                .model = make_model(setup.parameters, recipe_.model, {data_.source()->size(), data_.target()->size()})},
         loss_(recipe_.training, recipe_.model.attention) {
+    loaded_.config.source_words = data_.source()->size();
+    loaded_.config.target_words = data_.target()->size();
+    loaded_.config.end_source = recipe_.batch.end_source;
+    loaded_.config.reverse_source = recipe_.batch.reverse_source;
+    loaded_.config.model = recipe_.model;
+    loaded_.source = data_.source();
+    loaded_.target = data_.target();
+    loaded_.parameters = {std::shared_ptr<const Parameters>(), &setup.parameters};  // the trainer owns them
+    loaded_.model = make_model(setup.parameters, recipe_.model, {data_.source()->size(), data_.target()->size()});
     const int64_t max_source = model().max_source(), max_target = model().max_target();
     data_.tokenise_valid(max_source > 0 ? max_source - (recipe_.batch.end_source ? 1 : 0) : 0,
                          max_target > 0 ? max_target - 1 : 0);

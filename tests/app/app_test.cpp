@@ -58,6 +58,13 @@ TEST_F(App, MechanismsAreAllListed) {
   for (const Json& entry : listed["scores"]) {
     EXPECT_NE(text.find(entry["equation"].get<std::string>()), std::string::npos);
   }
+  for (const char* list : {"models", "encoders", "tasks"}) {
+    EXPECT_FALSE(listed[list].empty()) << list;
+    for (const Json& entry : listed[list]) {
+      EXPECT_FALSE(entry["name"].get<std::string>().empty());
+      EXPECT_NE(text.find(entry["help"].get<std::string>()), std::string::npos) << entry;
+    }
+  }
 }
 
 TEST_F(App, ShippedModelsAreFoundAndTranslate) {

@@ -90,8 +90,7 @@ TEST_P(Equations, HoldForStatesOfAnotherDepth) {
   const SceneSizes sizes{.memory_depth = 24};
   for (const AttentionConfig& config : allowed_combinations(GetParam())) {
     SCOPED_TRACE(describe(config));
-    const bool compares_directly = config.score == "dot" || config.score == "scaled-dot" || config.score == "cosine";
-    if (config.heads == 1 && (compares_directly || config.relative == "rotary")) continue;  // refused
+    if (config.heads == 1 && score_of(config).compares_directly) continue;  // refused
     const Scene scene(config, sizes);
     expect_equal(scene.attend({.scores = true}), scene.expected(), scene.setting.tolerance);
     EXPECT_EQ(scene.attention.context_depth(), config.heads > 1 ? kDepth : 24);
@@ -100,9 +99,8 @@ TEST_P(Equations, HoldForStatesOfAnotherDepth) {
 
 // The depth in which queries and keys are compared may be a third one.
 TEST_P(Equations, HoldForAnotherDepthOfComparison) {
-  const bool additive = GetParam() == "additive" || GetParam() == "concat";
   for (AttentionConfig config : allowed_combinations(GetParam())) {
-    if (config.heads == 1 && !additive && config.scope != "local-p") continue;
+    if (config.heads == 1 && !score_of(config).uses_depth && config.scope != "local-p") continue;
     SCOPED_TRACE(describe(config));
     config.depth = 64;
     const Scene scene(config);

@@ -31,7 +31,9 @@ AttentionConfig config_of(const std::string& score, int64_t heads = 1) {
 
 TEST(Refusals, NameTheDepthsThatDoNotFit) {
   const SceneSizes sizes{.memory_depth = 32};
-  for (const char* score : {"dot", "scaled-dot", "cosine"}) {
+  for (const ScoreEntry& entry : scores()) {
+    if (!entry.compares_directly) continue;
+    const std::string score(entry.name);
     EXPECT_ERROR(Scene(config_of(score), sizes),
                  fmt::format("model.attention.score: {} needs queries and keys of the same size, got 16 and 32; set "
                              "model.bidirectional = false or model.attention.heads above 1, or use the score general "

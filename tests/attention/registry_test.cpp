@@ -38,9 +38,8 @@ TEST(Registry, FindsScoresByName) {
   AttentionConfig config;
   config.score = "dott";
   Parameters parameters(Device::reference());
-  EXPECT_ERROR(
-      Attention(parameters, "a", config, 4, 4),
-      "attention.score: expected one of dot, scaled-dot, general, additive, concat, cosine, location, got dott");
+  EXPECT_ERROR(Attention(parameters, "a", config, 4, 4),
+               fmt::format("attention.score: expected one of {}, got dott", fmt::join(names_of(scores()), ", ")));
 }
 
 TEST(Registry, NamesAMechanismForPeople) {

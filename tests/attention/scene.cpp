@@ -70,18 +70,20 @@ std::vector<AttentionConfig> combinations(std::string_view score) {
   return all;
 }
 
+const ScoreEntry& score_of(const AttentionConfig& config) { return *find_entry(scores(), config.score); }
+
 std::optional<std::string> refusal(const AttentionConfig& c) {
-  if (c.relative == "rotary" && c.score != "dot" && c.score != "scaled-dot" && c.score != "cosine") {
+  if (c.relative == "rotary" && !score_of(c).compares_directly) {
     return fmt::format(
         "attention.relative: rotary positions need a score that compares queries and keys directly: expected "
-        "attention.score = dot, scaled-dot or cosine, got {}",
-        c.score);
+        "attention.score = {}, got {}",
+        names_with(scores(), [](const ScoreEntry& e) { return e.compares_directly; }), c.score);
   }
-  if (c.score == "location" && c.relative != "none") {
+  if (!score_of(c).uses_keys && c.relative != "none") {
     return fmt::format(
-        "attention.relative: the location score does not use keys, so relative positions cannot act on it: expected "
-        "none, got {}",
-        c.relative);
+        "attention.relative: the {} score does not use keys, so relative positions cannot act on it: expected none, "
+        "got {}",
+        c.score, c.relative);
   }
   if (c.scope == "local-p" && c.selection == "sparse") {
     return "attention.selection: local-p multiplies softmax weights by a Gaussian: expected soft or hard, got sparse";

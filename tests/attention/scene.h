@@ -15,6 +15,8 @@ namespace fovea::testing {
 
 // Every score x scope x selection x relative position x coverage x heads, the refused combinations among them.
 std::vector<AttentionConfig> combinations(std::string_view score);
+// The registry's entry of the score.
+const ScoreEntry& score_of(const AttentionConfig& config);
 // What the message says that refuses a combination; nothing for a combination that is allowed.
 std::optional<std::string> refusal(const AttentionConfig& config);
 std::vector<AttentionConfig> allowed_combinations(std::string_view score);

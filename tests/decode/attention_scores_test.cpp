@@ -103,7 +103,7 @@ std::vector<Setup> setups_of(const std::string& architecture) {
     setup.config.attention.score = setup.config.self_attention.score = "scaled-dot";
     setup.config.attention.relative = setup.config.self_attention.relative = relative;
   }
-  if (architecture != "transformer") {
+  if (architecture_named(architecture).recurrent) {
     all.push_back({"coverage", small_config(architecture)});
     all.back().config.attention.coverage = true;
   }

@@ -14,8 +14,6 @@ constexpr int64_t kWords = 12;
 
 SearchOptions short_search() { return {.max_length = 9, .alternatives = 3, .capture_weights = true}; }
 
-bool attends(const ModelConfig& config) { return config.architecture != "rnn-seq2seq"; }
-
 ParallelCorpus one_source() {
   ParallelCorpus corpus;
   corpus.source.append(std::vector<int32_t>{5, 9, 4, 7, 6});
@@ -94,7 +92,7 @@ TEST(ForcedPrefix, OfSeveralTheLikeliestAndNothingForcedIsNothingChanged) {
 
 TEST(AttentionEdits, AReplacedRowIsWhatIsLookedAt) {
   for (const auto& setup : setups()) {
-    if (!attends(setup.config)) continue;
+    if (!setup.config.has_cross_attention()) continue;
     SCOPED_TRACE(setup.name);
     const SmallModel small(setup.config, kWords, 3);
     const ParallelCorpus sources = one_source();
@@ -124,7 +122,7 @@ TEST(AttentionEdits, AReplacedRowIsWhatIsLookedAt) {
 // Replacing a row by itself changes only rounding, and teacher forcing applies edits as decoding does.
 TEST(AttentionEdits, ItsOwnRowChangesNothingAndForcedIsAsDecoded) {
   for (const auto& setup : setups()) {
-    if (!attends(setup.config)) continue;
+    if (!setup.config.has_cross_attention()) continue;
     SCOPED_TRACE(setup.name);
     const SmallModel small(setup.config, kWords, 3);
     const ParallelCorpus sources = one_source();
@@ -151,7 +149,7 @@ TEST(AttentionEdits, ItsOwnRowChangesNothingAndForcedIsAsDecoded) {
 
 TEST(AttentionEdits, AHeadThatIsOffBringsNothing) {
   for (const auto& setup : setups()) {
-    if (!attends(setup.config)) continue;
+    if (!setup.config.has_cross_attention()) continue;
     SCOPED_TRACE(setup.name);
     const SmallModel small(setup.config, kWords, 3);
     const ParallelCorpus sources = one_source();

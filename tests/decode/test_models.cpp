@@ -37,8 +37,7 @@ std::vector<Setup> setups() {
       [](ModelConfig& c) { c.self_attention.scope = "local-m", c.self_attention.window = 2; });
   add("bahdanau_copy", "bahdanau", [](ModelConfig& c) { c.copy = true; });
   add("transformer_copy", "transformer", [](ModelConfig& c) { c.copy = true, c.attention.heads = 2; });
-  add("luong_transformer_encoder", "luong", [](ModelConfig& c) { c.encoder = "transformer"; });
-  add("transformer_recurrent_encoder", "transformer", [](ModelConfig& c) { c.encoder = "recurrent"; });
+  for (Setup& setup : encoder_setups()) all.push_back(std::move(setup));
   return all;
 }
 

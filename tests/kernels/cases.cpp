@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <deque>
+#include <optional>
 
 #include "base/random.h"
 #include "tensor/cuda.h"
@@ -82,23 +83,47 @@ void add_products(std::vector<Case>& list) {
                   {64, 4}});
 }
 
+// The range of inputs that a function is tried with; nothing past the last function. The compiler warns of a function
+// without a range.
+struct Range {
+  const char* name;
+  double low, high;
+};
+std::optional<Range> range_of(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::kTanh: return Range{"tanh", -4, 4};
+    case UnaryOp::kSigmoid: return Range{"sigmoid", -6, 6};
+    case UnaryOp::kRelu: return Range{"relu", -1, 1};
+    case UnaryOp::kGelu: return Range{"gelu", -3, 3};
+    case UnaryOp::kExp: return Range{"exp", -3, 3};
+    case UnaryOp::kLog: return Range{"log", 0.2, 4};
+    case UnaryOp::kSqrt: return Range{"sqrt", 0.3, 4};
+    case UnaryOp::kSquare: return Range{"square", -2, 2};
+    case UnaryOp::kAbs: return Range{"abs", -2, 2};
+    case UnaryOp::kReciprocal: return Range{"reciprocal", 0.5, 2};
+  }
+  return {};
+}
+const char* name_of(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kAdd: return "add";
+    case BinaryOp::kSubtract: return "subtract";
+    case BinaryOp::kMultiply: return "multiply";
+    case BinaryOp::kDivide: return "divide";
+    case BinaryOp::kMaximum: return "maximum";
+    case BinaryOp::kMinimum: return "minimum";
+  }
+  return nullptr;
+}
+
 void add_elementwise(std::vector<Case>& list) {
-  struct Named {
-    UnaryOp op;
-    const char* name;
-    double low, high;
-  };
-  for (const auto& [op, name, low, high] :
-       {Named{UnaryOp::kTanh, "tanh", -4, 4}, Named{UnaryOp::kSigmoid, "sigmoid", -6, 6},
-        Named{UnaryOp::kRelu, "relu", -1, 1}, Named{UnaryOp::kGelu, "gelu", -3, 3}, Named{UnaryOp::kExp, "exp", -3, 3},
-        Named{UnaryOp::kLog, "log", 0.2, 4}, Named{UnaryOp::kSqrt, "sqrt", 0.3, 4},
-        Named{UnaryOp::kSquare, "square", -2, 2}, Named{UnaryOp::kAbs, "abs", -2, 2},
-        Named{UnaryOp::kReciprocal, "reciprocal", 0.5, 2}}) {
+  for (uint8_t i = 0; const auto range = range_of(static_cast<UnaryOp>(i)); ++i) {
     for (const int64_t n : {1, 37, 1031}) {
-      list.push_back({fmt::format("{}_{}", name, n),
-                      {"unary", "unary_grad"},
-                      {{{n}, low, high}},
-                      [op = op](auto& x, auto&) -> std::vector<Var> { return {unary(op, x[0])}; }});
+      list.push_back(
+          {fmt::format("{}_{}", range->name, n),
+           {"unary", "unary_grad"},
+           {{{n}, range->low, range->high}},
+           [op = static_cast<UnaryOp>(i)](auto& x, auto&) -> std::vector<Var> { return {unary(op, x[0])}; }});
     }
   }
   struct Spread {
@@ -109,10 +134,8 @@ void add_elementwise(std::vector<Case>& list) {
                             {{3, 5, 7}, {3, 5, 1}, "column"}, {{3, 5, 7}, {1, 5, 1}, "middle"},
                             {{3, 5, 7}, {1}, "scalar"},       {{1}, {1}, "one"},
                             {{129, 67}, {67}, "long_row"},    {{129, 67}, {129, 1}, "long_column"}};
-  const std::pair<BinaryOp, const char*> ops[] = {{BinaryOp::kAdd, "add"},           {BinaryOp::kSubtract, "subtract"},
-                                                  {BinaryOp::kMultiply, "multiply"}, {BinaryOp::kDivide, "divide"},
-                                                  {BinaryOp::kMaximum, "maximum"},   {BinaryOp::kMinimum, "minimum"}};
-  for (const auto& [op, name] : ops) {
+  for (uint8_t i = 0; const char* name = name_of(static_cast<BinaryOp>(i)); ++i) {
+    const auto op = static_cast<BinaryOp>(i);
     for (const Spread& s : spreads) {
       if (s.a.count() > 1000 && op != BinaryOp::kMultiply) continue;
       // The gradient of a sum is moved to an operand of the same size.
@@ -121,7 +144,7 @@ void add_elementwise(std::vector<Case>& list) {
           {fmt::format("{}_{}", name, s.name),
            kernel_back ? std::vector<std::string>{"binary", "binary_grad"} : std::vector<std::string>{"binary"},
            {{s.a, 0.5, 2.0}, {s.b, 0.6, 1.9}},
-           [op = op](auto& x, auto&) -> std::vector<Var> { return {binary(op, x[0], x[1])}; },
+           [op](auto& x, auto&) -> std::vector<Var> { return {binary(op, x[0], x[1])}; },
            {64, 4}});
     }
   }

@@ -16,16 +16,17 @@ const Device kReference = Device::reference();
 constexpr int64_t kWords = 11, kBatch = 3, kSourceLength = 6, kTargetLength = 4;
 
 std::vector<Setup> setups() {
-  std::vector<Setup> all = {{"rnn_seq2seq", small_config("rnn-seq2seq")}};
+  std::vector<Setup> all = encoder_setups();
   for (const std::string& architecture : attending_models()) {
+    const ArchitectureEntry& entry = architecture_named(architecture);
     const auto add = [&](const std::string& name, auto&& change) {
       Setup setup{architecture + "_" + name, small_config(architecture)};
       change(setup.config);
       for (char& c : setup.name) c = c == '-' ? '_' : c;
       all.push_back(setup);
     };
-    for (const ScoreEntry& entry : scores()) {
-      add(std::string(entry.name), [&](ModelConfig& c) { c.attention.score = entry.name; });
+    for (const ScoreEntry& score : scores()) {
+      add(std::string(score.name), [&](ModelConfig& c) { c.attention.score = score.name; });
     }
     add("local-m", [](ModelConfig& c) { c.attention.scope = "local-m"; });
     add("local-p", [](ModelConfig& c) { c.attention.scope = "local-p"; });
@@ -36,27 +37,18 @@ std::vector<Setup> setups() {
     add("tied", [](ModelConfig& c) { c.tie_embeddings = true; });
     add("copy", [](ModelConfig& c) { c.copy = true; });
     add("copy-heads", [](ModelConfig& c) { c.copy = true, c.attention.heads = 2; });
-    if (architecture == "transformer") {
+    if (entry.self_attention) {
       add("rotary", [](ModelConfig& c) { c.self_attention.relative = "rotary", c.positions = "none"; });
       add("post-norm", [](ModelConfig& c) { c.norm = "post", c.positions = "learned", c.activation = "gelu"; });
       add("layers", [](ModelConfig& c) { c.encoder_layers = c.decoder_layers = 2; });
-    } else {
+    }
+    if (entry.recurrent) {
       add("coverage", [](ModelConfig& c) { c.attention.coverage = true; });
       add("lstm", [](ModelConfig& c) { c.cell = "lstm", c.encoder_layers = c.decoder_layers = 2, c.residual = true; });
       add("tanh", [](ModelConfig& c) { c.cell = "tanh"; });
       add("bidirectional", [](ModelConfig& c) { c.bidirectional = true; });
     }
-    if (architecture == "luong") add("no-feeding", [](ModelConfig& c) { c.input_feeding = false; });
-  }
-  for (const ArchitectureEntry& architecture : architectures()) {
-    for (const EncoderEntry& encoder : text_encoders()) {
-      if (encoder.name == architecture.encoder) continue;
-      Setup setup{fmt::format("{}_with_{}_encoder", architecture.name, encoder.name),
-                  small_config(std::string(architecture.name))};
-      setup.config.encoder = encoder.name;
-      for (char& c : setup.name) c = c == '-' ? '_' : c;
-      all.push_back(setup);
-    }
+    if (entry.input_feeding) add("no-feeding", [](ModelConfig& c) { c.input_feeding = false; });
   }
   return all;
 }

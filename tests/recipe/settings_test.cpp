@@ -233,12 +233,11 @@ std::vector<std::string> others(const Field& field) {
   return found;
 }
 
-class ModelSettings : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Architectures, ModelSettings,
-                         ::testing::Values("rnn-seq2seq", "bahdanau", "luong", "transformer"));
+class ModelSettings : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Architectures, ModelSettings, ::testing::ValuesIn(names_of(architectures())));
 
 TEST_P(ModelSettings, HaveAnEffectOrAreReported) {
-  const std::vector<Changes> contexts = {
+  std::vector<Changes> contexts = {
       {},
       {"encoder_layers=2", "decoder_layers=2"},
       {"positions=learned"},
@@ -251,10 +250,14 @@ TEST_P(ModelSettings, HaveAnEffectOrAreReported) {
       {"attention.heads=2", "attention.score=dot", "self_attention.selection=hard",
        "self_attention.estimator=straight-through"},
   };
+  for (const std::string& encoder : names_of(text_encoders())) contexts.push_back({"encoder=" + encoder});
+  for (const std::string& score : names_of(scores())) {
+    contexts.push_back({"attention.score=" + score, "bidirectional=false"});  // so that dot products find one depth
+  }
   set_thread_count(1);
   int64_t checked = 0;
   for (Changes context : contexts) {
-    context.push_back(std::string("architecture=") + GetParam());
+    context.push_back("architecture=" + GetParam());
     ModelConfig base = model_with(context);
     const Fingerprint before = train_step(base);
     const Fields fields = fields_of(base);

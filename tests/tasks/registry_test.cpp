@@ -16,7 +16,7 @@ TEST(Tasks, AreFoundByName) {
     EXPECT_EQ(&task_named(kTaskNames[i].name), &tasks()[i]);
     EXPECT_FALSE(tasks()[i].help.empty());
   }
-  EXPECT_ERROR(task_named("sequins"), "task: expected one of sequence, got sequins");
+  EXPECT_ERROR(task_named("sequins"), "task: expected one of sequence");
 }
 
 TEST(Tasks, ALoadedModelAnswers) {
@@ -58,7 +58,7 @@ TEST(Tasks, WithoutANameTheTaskIsSequence) {
   replace_in_file(recipe.folder + "/config.json", "{", "{\"task\": \"other\",");
   EXPECT_ERROR(load_model(recipe.folder, Device::cpu()),
                "expected a model of the task sequence, got one of the task other");
-  EXPECT_ERROR(load_predictor(recipe.folder), "task: expected one of sequence, got other");
+  EXPECT_ERROR(load_predictor(recipe.folder), "task: expected one of sequence");
 }
 
 }  // namespace

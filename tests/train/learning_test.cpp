@@ -35,8 +35,7 @@ std::vector<Lesson> lessons() {
         // Dot products of many terms saturate the softmax unless they are scaled (Vaswani et al. 2017, section 3.2.1).
         if (score.name == "dot") r.model.embedding = 32;
         // Scores without a weight matrix need queries and keys of the same depth.
-        const bool direct = score.name == "dot" || score.name == "scaled-dot" || score.name == "cosine";
-        if (direct && r.model.architecture != "transformer") {
+        if (score.compares_directly && architecture_named(r.model.architecture).recurrent) {
           r.model.bidirectional = false;
           r.model.encoder_layers = 2;
         }
@@ -59,7 +58,7 @@ std::vector<Lesson> lessons() {
         r.model.attention.estimator = estimator;
         // With more layers, states next to the right position carry the same information, and the reward does not
         // distinguish them.
-        if (r.model.architecture == "transformer") {
+        if (!architecture_named(r.model.architecture).recurrent) {
           r.model.attention.score = "scaled-dot";
           r.model.positions = "learned";
           r.model.encoder_layers = 1;
@@ -67,7 +66,8 @@ std::vector<Lesson> lessons() {
         }
       });
     }
-    if (architecture != "transformer") add("coverage", 99, [](Recipe& r) { r.model.attention.coverage = true; });
+    if (architecture_named(architecture).recurrent)
+      add("coverage", 99, [](Recipe& r) { r.model.attention.coverage = true; });
   }
   return all;
 }
@@ -95,7 +95,7 @@ TEST_P(Learning, Backwards) {
   r.data.generator = "";
   r.data.train = {folder.file("train.tsv", backwards(30'000, 1))};
   r.data.valid = {folder.file("valid.tsv", backwards(500, 2))};
-  const bool transformer = GetParam().architecture == "transformer";
+  const bool transformer = !architecture_named(GetParam().architecture).recurrent;
   r.model.architecture = GetParam().architecture;
   r.threads = 1;
   r.model.attention.score = "additive";
