@@ -52,10 +52,16 @@ double log_probability_from(const Json& json, const char* key = "log_probability
   return value.is_null() ? -std::numeric_limits<double>::infinity() : value.get<double>();
 }
 
+const Json& list_from(const Json& json, const char* key) {
+  const Json& list = json.at(key);
+  check(list.is_array(), "expected {} to be a list, got {}", key, brief_value(list));
+  return list;
+}
+
 std::vector<RecordToken> tokens_from(const Json& side) {
   const int64_t length = count_code_points(side.at("text").get_ref<const std::string&>());
   std::vector<RecordToken> tokens;
-  for (const Json& t : side.at("tokens")) {
+  for (const Json& t : list_from(side, "tokens")) {
     const int64_t begin = whole(t, "begin", 0, length);
     tokens.push_back(
         {t.at("text"), begin, whole(t, "end", begin, length), t.value("starts_word", true), t.value("mark", false)});
@@ -65,7 +71,8 @@ std::vector<RecordToken> tokens_from(const Json& side) {
 
 RecordStep step_from(const Json& json) {
   RecordStep step{log_probability_from(json), {}};
-  for (const Json& a : json.at("alternatives")) step.alternatives.push_back({a.at("text"), log_probability_from(a)});
+  for (const Json& a : list_from(json, "alternatives"))
+    step.alternatives.push_back({a.at("text"), log_probability_from(a)});
   return step;
 }
 
@@ -145,14 +152,14 @@ AttentionRecord record_from(const Json& json) {
   record.target_text = json.at("target").at("text");
   record.source = tokens_from(json["source"]);
   record.target = tokens_from(json["target"]);
-  for (const Json& step : json.at("steps")) record.steps.push_back(step_from(step));
+  for (const Json& step : list_from(json, "steps")) record.steps.push_back(step_from(step));
   check(record.steps.size() == record.target.size(), "expected a step for each of {} target tokens, got {}",
         record.target.size(), record.steps.size());
   record.score = log_probability_from(json, "score");
   record.log_probability = log_probability_from(json);
   record.ended = json.at("ended");
   record.cut = json.at("cut");
-  for (const Json& a : json.at("attentions")) {
+  for (const Json& a : list_from(json, "attentions")) {
     record.attentions.push_back(attention_from(a, std::ssize(record.source), std::ssize(record.target)));
   }
   return record;

@@ -84,7 +84,7 @@ class Pictures : public testing::Test {
     return path.string();
   }
 
-  // What check_picture.py has to say of pictures by name: nothing, or what is wrong.
+  // The output of check_picture.py for pictures by name; empty if nothing is wrong.
   std::string wrong(const std::map<std::string, std::string>& pictures, const std::vector<std::string>& tokens) const {
     std::string wanted;
     for (const std::string& token : tokens) wanted += token + '\0';
@@ -261,7 +261,7 @@ TEST_F(Pictures, TicksFollowTheScale) {
   EXPECT_FALSE(has("linear", "0.01"));
 }
 
-TEST(Links, TheCutIsTheHandWorkedOne) {
+TEST(Links, StateWhatIsHidden) {
   // 0.1 of the first row and 0.05 of the second are hidden; with 0.45 the second would lose half.
   const Grid grid = grid_of({"x", "y"}, {"a", "b", "c"}, {0.7F, 0.2F, 0.1F, 0.5F, 0.45F, 0.05F});
   EXPECT_EQ(prune_links(grid, 0.1).statement(), "hides 7.5% of the attention, in 2 of 6 links");
@@ -289,7 +289,7 @@ TEST(Links, MassMovesInOrderAndAllOfIt) {
   EXPECT_EQ(moves[2].from, 1);
   EXPECT_NEAR(moves[2].mass, 0.5, 1e-7);
   EXPECT_TRUE(transport(grid, 1, 2).empty());
-  // Half goes one place, half goes two.
+  // Half of the mass moves one column, half two.
   const Grid two = grid_of({"x", "y"}, {"a", "b", "c"}, {1.0F, 0.0F, 0.0F, 0.0F, 0.5F, 0.5F});
   EXPECT_NE(flow_svg(two, {}).find("1.5 places a step"), std::string::npos);
 }

@@ -1,4 +1,4 @@
-// Records as arrays, read back by readers that are not ours; and what is selected of a record.
+// Records as arrays, read back by other readers than our own, and the selection of attentions.
 #include "view/record_arrays.h"
 
 #include <gtest/gtest.h>

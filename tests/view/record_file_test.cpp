@@ -1,4 +1,4 @@
-// Records as JSON: what is written is read back, and what is damaged is refused with its place.
+// Records as JSON: they are read back as written, and damaged ones are refused with their place.
 #include "view/record_file.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(RecordFile, IsReadBack) {
   EXPECT_TRUE(back.cut);
 }
 
-// A candidate of a beam: the rows of both attentions depend on nothing but the tokens written before them.
+// A candidate of a beam: the rows of both attentions depend only on the tokens before them.
 AttentionRecord candidate(int64_t rank, const std::vector<std::string>& tokens) {
   AttentionRecord r;
   r.rank = rank, r.architecture = "transformer", r.search = "beam 4", r.source_text = "a b";

@@ -1,4 +1,4 @@
-// From records to grids: heads and layers, rollout, and pieces into words, worked by hand.
+// Titles, notes and errors of reductions. More numbers are in tests/view/cases/reductions.json.
 #include "view/reduce.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace fovea {
 namespace {
 
-// Tokens of a text, each as {begin, end, starts_word}; the last is the end mark.
+// Tokens of a text, each as {begin, end, starts_word}; the last is </s>.
 std::vector<RecordToken> tokens(const std::vector<RecordToken>& words) {
   std::vector<RecordToken> all = words;
   const int64_t end = words.empty() ? 0 : words.back().end;

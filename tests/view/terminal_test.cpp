@@ -18,7 +18,7 @@ std::vector<Label> labels(const std::vector<std::string>& texts) {
   return all;
 }
 
-// Each row looks at the column of its own number, and a little at all others.
+// Each row attends to the column of the same number, and a little to all others.
 Grid make_grid(const std::vector<std::string>& rows, const std::vector<std::string>& columns) {
   Grid grid{.title = "cross attention, head 1",
             .row_name = "target",
@@ -142,7 +142,7 @@ TEST(Terminal, EveryTokenAppears) {
   }
 }
 
-TEST(Terminal, LabelsThatAreCutAreSpeltOut) {
+TEST(Terminal, TruncatedLabelsAreSpeltOut) {
   const std::string word = "Donaudampfschifffahrtsgesellschaft";
   const std::string text = heatmap_text(make_grid({word, "b"}, {"c", "d"}), {}, {Colour::kNone, 60, true});
   EXPECT_NE(text.find("Donaudampfschi… = " + word), std::string::npos) << text;
@@ -212,7 +212,7 @@ TEST(Terminal, ChosenCellsAreMarked) {
   EXPECT_NE(text.find("x│  []│\ny│[]  │\n"), std::string::npos) << text;
 }
 
-// The place of the first cell is the same in every row, whatever stands before it.
+// The first cell is at the same column in every row, whatever the label before it.
 TEST(Terminal, ColumnsAreAligned) {
   const Grid grid = make_grid({"a", "北京", "بَيْتٍ", "e\u0301e\u0301", "🙂", "long"}, {"x", "y", "z"});
   const std::string text = heatmap_text(grid, {}, {Colour::kNone, 60, true});
@@ -277,7 +277,7 @@ TEST(Terminal, HighlightNamesTheStrongest) {
   EXPECT_NE(text.find("  big  [Haus .15]\n"), std::string::npos) << text;
 }
 
-// Of row 1, 0.6 + 0.3 are kept and 0.07 + 0.03 hidden, which is the share of 0.1; of row 2 only 0.05 may go.
+// Of row 1, 0.6 + 0.3 are drawn and 0.07 + 0.03 hidden, which is the share of 0.1; of row 2 only 0.05 may go.
 TEST(Terminal, FlowSaysWhatItHides) {
   Grid grid = make_grid({"x", "y"}, {"a", "b", "c", "d"});
   grid.weights = {0.3F, 0.6F, 0.03F, 0.07F, 0.5F, 0.45F, 0.05F, kAbsent};

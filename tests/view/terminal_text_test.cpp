@@ -7,7 +7,7 @@
 namespace fovea {
 namespace {
 
-TEST(TextWidth, CountsColumnsNotBytes) {
+TEST(TerminalText, CountsColumnsNotBytes) {
   EXPECT_EQ(display_width(""), 0);
   EXPECT_EQ(display_width("März"), 4);
   EXPECT_EQ(display_width("北京"), 4);
@@ -18,7 +18,7 @@ TEST(TextWidth, CountsColumnsNotBytes) {
   EXPECT_EQ(display_width("…→█"), 3);  // ambiguous
 }
 
-TEST(TextWidth, CombiningMarksTakeNoColumn) {
+TEST(TerminalText, CombiningMarksTakeNoColumn) {
   EXPECT_EQ(display_width("e\u0301"), 1);
   EXPECT_EQ(display_width("بَيْتٍ"), 3);    // three letters with diacritics
   EXPECT_EQ(display_width("हिन्दी"), 5);  // Devanagari: of the marks only the virama
@@ -26,13 +26,13 @@ TEST(TextWidth, CombiningMarksTakeNoColumn) {
   EXPECT_EQ(display_width("\u2068ab\u2069"), 2);
 }
 
-TEST(TextWidth, EmojiTakeTwoColumns) {
+TEST(TerminalText, EmojiTakeTwoColumns) {
   EXPECT_EQ(display_width("🙂"), 2);
   EXPECT_EQ(display_width("👩‍👧"), 4);  // joined of two
   EXPECT_EQ(display_width("🇩🇪"), 2);           // a flag of two letters
 }
 
-TEST(TextWidth, DirectionIsThatOfTheFirstStrongCharacter) {
+TEST(TerminalText, DirectionIsThatOfTheFirstStrongCharacter) {
   EXPECT_TRUE(is_rtl("بيت"));
   EXPECT_TRUE(is_rtl("שלום"));
   EXPECT_TRUE(is_rtl("12. بيت house"));
@@ -43,31 +43,31 @@ TEST(TextWidth, DirectionIsThatOfTheFirstStrongCharacter) {
   EXPECT_FALSE(has_rtl("北京 März"));
 }
 
-TEST(TextWidth, OnlyRightToLeftTextIsIsolated) {
+TEST(TerminalText, OnlyRightToLeftTextIsIsolated) {
   EXPECT_EQ(isolate("house"), "house");
   EXPECT_EQ(isolate("بيت"), "\u2068بيت\u2069");
 }
 
-TEST(TextWidth, NothingTheTerminalObeysIsLeft) {
+TEST(TerminalText, NothingTheTerminalObeysIsLeft) {
   EXPECT_EQ(harmless("\033[31mred"), "␛[31mred");
   EXPECT_EQ(harmless(std::string_view("a\0b\tc\nd\x7f", 8)), "a␀b␉c␊d␡");
   EXPECT_EQ(harmless("\u009b31m"), "\uFFFD31m");  // CSI in one character
   EXPECT_EQ(harmless("\x9b\xff"), "\uFFFD\uFFFD");
   EXPECT_EQ(harmless("a\u202eb\u2066c\u2028d"), "a\uFFFDb\uFFFDc\uFFFDd");
-  EXPECT_EQ(harmless("\u0301"), "\u25cc\u0301");  // would sit on what stands before it
+  EXPECT_EQ(harmless("\u0301"), "\u25cc\u0301");  // it would combine with the text before it
   EXPECT_EQ(harmless("März 北京 بيت 🙂"), "März 北京 بيت 🙂");
 }
 
-TEST(TextWidth, AsciiSpellsOutTheRest) {
+TEST(TerminalText, AsciiSpellsOutTheRest) {
   EXPECT_EQ(harmless("März", true), "M\\u00e4rz");
   EXPECT_EQ(harmless("🙂", true), "\\U0001f642");
   EXPECT_EQ(harmless("\033", true), "\\u241b");
 }
 
-TEST(TextWidth, CutsWholeClustersToAWidth) {
+TEST(TerminalText, TruncatesToWholeClusters) {
   EXPECT_EQ(truncate_to_width("house", 5), "house");
   EXPECT_EQ(truncate_to_width("houses", 5), "hous…");
-  EXPECT_EQ(truncate_to_width("北京大学", 6), "北京…");  // three columns are left for one that takes two
+  EXPECT_EQ(truncate_to_width("北京大学", 6), "北京…");  // the ellipsis leaves 5 columns, enough for two characters
   EXPECT_EQ(truncate_to_width("北京大学", 5), "北京…");
   EXPECT_EQ(truncate_to_width("e\u0301e\u0301e\u0301", 2), "e\u0301…");
   EXPECT_EQ(truncate_to_width("houses", 0), "");
@@ -75,13 +75,13 @@ TEST(TextWidth, CutsWholeClustersToAWidth) {
     EXPECT_LE(display_width(truncate_to_width("a北b京🙂e\u0301xyz", width)), width);
 }
 
-TEST(TextWidth, PadsToAWidth) {
+TEST(TerminalText, PadsToAWidth) {
   EXPECT_EQ(pad_right("北", 4), "北  ");
   EXPECT_EQ(pad_left("e\u0301", 3), "  e\u0301");
   EXPECT_EQ(pad_left("house", 3), "house");
 }
 
-TEST(TextWidth, ClustersKeepMarksWithTheirBase) {
+TEST(TerminalText, ClustersKeepMarksWithTheirBase) {
   EXPECT_EQ(clusters("ae\u0301b"), (std::vector<std::string>{"a", "e\u0301", "b"}));
 }
 
