@@ -26,10 +26,10 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   try {
     const std::string folder = argv[2];
-    const std::vector<std::string> changes{"folder=" + folder,       "data.generated=200", "data.generated_valid=10",
-                                           "training.steps=4",       "validation.every=2", "validation.sentences=4",
-                                           "validation.metric=loss", "model.hidden=32",    "model.embedding=16",
-                                           "training.precision=f32"};
+    const std::vector<std::string> changes{"folder=" + folder,       "data.generated=200",    "data.generated_valid=10",
+                                           "training.steps=4",       "validation.every=2",    "validation.sentences=4",
+                                           "validation.metric=loss", "validation.goal=0",     "model.hidden=32",
+                                           "model.embedding=16",     "training.precision=f32"};
     const std::atomic<bool> interrupt = false;
     Counter counter;
     const fovea::TrainingResult result =
