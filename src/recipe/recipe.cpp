@@ -180,8 +180,7 @@ void Recipe::describe(Fields& f) {
   f.find("training.coverage_loss")
       .needs(model.has_cross_attention() && model.attention.coverage, "model.attention.coverage = true");
   f.find("training.baseline_decay")
-      .needs(model.uses_reinforce(),
-             "model.attention.selection = hard with model.attention.estimator = reinforce");
+      .needs(model.uses_reinforce(), "model.attention.selection = hard with model.attention.estimator = reinforce");
 }
 
 namespace {
