@@ -2,6 +2,7 @@
 // is.
 #include "attention/registry.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>
