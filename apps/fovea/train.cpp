@@ -23,8 +23,6 @@ namespace {
 
 class Narrator final : public TrainingListener {
  public:
-  explicit Narrator(const Recipe& recipe) : metric_(recipe.validation.metric) {}
-
   void message(const std::string& text) override { console_.line(text); }
 
   void stepped(const StepReport& r) override {
@@ -50,7 +48,7 @@ class Narrator final : public TrainingListener {
   }
 
   void validated(const ValidationReport& r) override {
-    const std::string score = r.score ? fmt::format("  {} {:.2f}", metric_, *r.score) : "";
+    const std::string score = r.score ? fmt::format("  {} {:.2f}", r.metric, *r.score) : "";
     console_.line(fmt::format("step {}  validation: loss {:.4f}  perplexity {:.2f}{}{}", thousands(r.step), r.loss,
                               std::exp(r.loss), score, r.improved ? "  (best so far)" : ""));
     if (!r.example_input.empty()) {
@@ -61,7 +59,6 @@ class Narrator final : public TrainingListener {
   Console& console() { return console_; }
 
  private:
-  std::string metric_;
   bool busy_ = false;  // whether the user was told that the CPU is busy
   Console console_{stdout};
 };
@@ -97,7 +94,7 @@ int train(const TrainFlags& flags) {
   const Recipe recipe = read(flags, warnings);
   for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
   const Start start = flags.overwrite ? Start::kOverwrite : flags.resume ? Start::kResume : Start::kNew;
-  Narrator narrator(recipe);
+  Narrator narrator;
   std::atomic<bool> training = false, interrupted = false;
   const Signals signals([&, clear = narrator.console().is_terminal() ? "\r\x1b[K" : ""] {
     if (!training) std::_Exit(kInterrupted);  // there is nothing to save yet
@@ -109,7 +106,7 @@ int train(const TrainFlags& flags) {
   training = true;
   const TrainingResult result = trainer.run(interrupted);
   const std::string best = result.best
-                               ? fmt::format(", best validation {} {:.4g}", recipe.validation.metric, *result.best)
+                               ? fmt::format(", best validation {} {:.4g}", result.metric, *result.best)
                                : ", not validated yet";
   narrator.console().line(fmt::format("stopped: {}. Trained {} in {}{}", result.why, counted(result.steps, "step"),
                                       minutes_text(result.minutes), best));

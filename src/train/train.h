@@ -23,6 +23,7 @@ struct StepReport {
 
 struct ValidationReport : Validation {
   int64_t step = 0;
+  std::string metric;  // the name of what `score` and `best` are measured by
   bool improved = false;
   double best = 0;
 };
@@ -41,7 +42,8 @@ enum class Start { kNew, kResume, kOverwrite };
 
 struct TrainingResult {
   int64_t steps = 0;
-  std::optional<double> best;  // by the task's metric; none before the first validation
+  std::string metric;          // of the task
+  std::optional<double> best;  // by the metric; none before the first validation
   double minutes = 0;
   bool interrupted = false;
   std::string why;  // the reason for which training stopped

@@ -134,6 +134,7 @@ TrainingResult Trainer::run(const std::atomic<bool>& interrupt) {
   if (state_.validations == 0) save_weights(recipe_.folder, parameters_, average_ ? average_ : parameters_.values());
   save_checkpoint();
   return {.steps = state_.step,
+          .metric = task_->metric(),
           .best = state_.validations > 0 ? std::optional(state_.best) : std::nullopt,
           .minutes = state_.minutes,
           .interrupted = interrupted,
@@ -294,6 +295,7 @@ void Trainer::validate() {
     state_.best_loss = report.loss;
   }
   report.best = state_.best;
+  report.metric = task_->metric();
   validated_at_ = state_.step;
   if (report.improved) save_weights(recipe_.folder, parameters_, average_ ? average_ : parameters_.values());
   Json line{{"event", "validation"}, {"step", report.step}, {"loss", report.loss}};
