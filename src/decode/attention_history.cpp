@@ -44,7 +44,7 @@ void AttentionHistory::append_step(std::span<const HostWeights> step, int64_t se
   const bool first = steps_.empty();
   std::vector<float>& values = steps_.emplace_back();
   for (const HostWeights& w : step) {
-    if (w.kind == AttentionTrace::Kind::kEncoderSelf) {
+    if (w.kind == AttentionKind::kEncoderSelf) {
       encoder_.push_back(slice_sentence(w, sentence, source_length_, source_length_));
       continue;
     }
@@ -56,8 +56,8 @@ void AttentionHistory::append_step(std::span<const HostWeights> step, int64_t se
       for (int64_t h = 0; h < heads; ++h) {
         // In cross attention the beams are queries of one sentence, [B,H,K,S]; in decoder self-attention each beam is a
         // sentence of its own, [K*B,H,1,t+1].
-        const int64_t row = w.kind == AttentionTrace::Kind::kCross ? (sentence * heads + h) * beams_ + k
-                                                                   : (k * batch + sentence) * heads + h;
+        const int64_t row =
+            w.kind == AttentionKind::kCross ? (sentence * heads + h) * beams_ + k : (k * batch + sentence) * heads + h;
         const float* from = w.weights.data() + row * width;
         values.insert(values.end(), from, from + count);
         if (layout.has_scores) {
@@ -84,7 +84,7 @@ std::vector<HypothesisWeights> AttentionHistory::along_path(std::span<const int3
   std::vector<HypothesisWeights> all = encoder_;
   const size_t before = all.size();
   for (const Layout& layout : layouts_) {
-    const int64_t width = layout.kind == AttentionTrace::Kind::kCross ? source_length_ : rows;
+    const int64_t width = layout.kind == AttentionKind::kCross ? source_length_ : rows;
     const auto count = static_cast<size_t>(layout.heads * rows * width);
     all.push_back({layout.kind, layout.layer, layout.heads, rows, width, std::vector<float>(count), layout.model, {}});
     if (layout.has_scores) all.back().scores.resize(count);
@@ -126,13 +126,13 @@ std::vector<HypothesisWeights> AttentionHistory::at_step(int64_t step, int32_t b
 std::vector<double> AttentionHistory::coverage(std::span<const int32_t> beams) const {
   double heads = 0;
   for (const Layout& layout : layouts_) {
-    if (layout.kind == AttentionTrace::Kind::kCross) heads += static_cast<double>(layout.heads);
+    if (layout.kind == AttentionKind::kCross) heads += static_cast<double>(layout.heads);
   }
   if (heads == 0) return {};
   std::vector<double> sum(static_cast<size_t>(source_length_));
   for (size_t t = 0; t < beams.size(); ++t) {
     each(t, beams[t], [&](const Layout& layout, const float* from) {
-      if (layout.kind != AttentionTrace::Kind::kCross) return;
+      if (layout.kind != AttentionKind::kCross) return;
       for (int64_t h = 0; h < layout.heads; ++h) {
         for (size_t s = 0; s < sum.size(); ++s) sum[s] += static_cast<double>(from[s]) / heads;
         from += stride(layout, t);

@@ -11,7 +11,7 @@ namespace fovea {
 
 // One attention of a decoding step, or of a teacher-forced target, for a whole batch.
 struct HostWeights {
-  AttentionTrace::Kind kind;
+  AttentionKind kind;
   int64_t layer, model;
   Shape shape;  // [B,H,T,S]; in a step T is the number of beams, and decoder self-attention has [K*B,H,1,t+1]
   std::vector<float> weights;
@@ -41,13 +41,13 @@ class AttentionHistory {
  private:
   // How the weights of one attention are stored in steps_.
   struct Layout {
-    AttentionTrace::Kind kind;
+    AttentionKind kind;
     int64_t layer, model, heads;
     bool has_scores;  // a row of weights is followed by its scores
     bool has_center;  // ... and by the centre of its window
   };
   int64_t columns(const Layout& layout, size_t step) const {
-    return layout.kind == AttentionTrace::Kind::kCross ? source_length_ : static_cast<int64_t>(step) + 1;
+    return layout.kind == AttentionKind::kCross ? source_length_ : static_cast<int64_t>(step) + 1;
   }
   int64_t stride(const Layout& layout, size_t step) const {
     return columns(layout, step) * (layout.has_scores ? 2 : 1) + (layout.has_center ? 1 : 0);

@@ -61,7 +61,7 @@ class LayerRecorder {
   }
 
  private:
-  static bool from_encoder(const HypothesisWeights& from) { return from.kind == AttentionTrace::Kind::kEncoderSelf; }
+  static bool from_encoder(const HypothesisWeights& from) { return from.kind == AttentionKind::kEncoderSelf; }
   // The position at which the model read source token i, of `count` with the end mark.
   int64_t model_position(int64_t i, int64_t count) const {
     const int64_t tokens = count - (config_.end_source ? 1 : 0);
@@ -71,7 +71,7 @@ class LayerRecorder {
   void add_row(const HypothesisWeights& from, int64_t head, int64_t t) {
     const auto first = static_cast<size_t>((head * from.rows + t) * from.columns);
     const float* row = from.weights.data() + first;
-    const bool of_source = from.kind != AttentionTrace::Kind::kDecoderSelf;
+    const bool of_source = from.kind != AttentionKind::kDecoderSelf;
     const int64_t step = from.first_row + t;
     float center = 0;
     if (to_.window > 0) {
@@ -121,7 +121,7 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
     auto found = std::find_if(result.begin(), result.end(),
                               [&](const RecordedAttention& r) { return r.kind == kind && r.model == w.model; });
     if (found == result.end()) {
-      const bool cross = w.kind == AttentionTrace::Kind::kCross;
+      const bool cross = w.kind == AttentionKind::kCross;
       const LoadedModel& model = models[static_cast<size_t>(w.model)];
       const AttentionConfig mechanism = config_of(w.kind, *model.model);
       const ScopeEntry* scope = find_entry(scopes(), mechanism.scope);
@@ -206,7 +206,7 @@ AttentionRecord make_record(std::span<const LoadedModel> models, const Tokenised
                          .ended = hypothesis.finished};
   check(line.tokens.size() == line.ids.size(), "record: expected a line that was tokenised with offsets");
   const auto source = std::span(line.tokens).first(std::min(line.tokens.size(), static_cast<size_t>(max_source)));
-  record.cut = source.size() < line.tokens.size();
+  record.truncated = source.size() < line.tokens.size();
   record.source = recorded(source, line.text, *model.source);
   if (model.config.end_source && !source.empty()) record.source.push_back(end_mark(record.source));
 

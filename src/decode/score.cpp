@@ -45,8 +45,8 @@ void score_batch(std::span<const EncoderDecoder* const> models, const Batch& bat
     one.finished = true;
     for (const HostWeights& w : weights) {
       const int64_t source = sources[b], target = targets[b];
-      const bool encoder = w.kind == AttentionTrace::Kind::kEncoderSelf;
-      const bool cross = w.kind == AttentionTrace::Kind::kCross;
+      const bool encoder = w.kind == AttentionKind::kEncoderSelf;
+      const bool cross = w.kind == AttentionKind::kCross;
       one.weights.push_back(
           slice_sentence(w, static_cast<int64_t>(b), encoder ? source : target, encoder || cross ? source : target));
     }

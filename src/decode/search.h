@@ -20,7 +20,7 @@ struct NextToken {
 
 // The weights of one attention over a whole hypothesis, without padding. The end mark of the source has a column.
 struct HypothesisWeights {
-  AttentionTrace::Kind kind;
+  AttentionKind kind;
   int64_t layer, heads, rows, columns;
   std::vector<float> weights;  // [H,rows,columns]; decoder self-attention: row t has t+1 columns, then zeros
   int64_t model = 0;           // index in the ensemble

@@ -130,10 +130,10 @@ int64_t Translator::max_target() const {
 std::vector<WeightEdit> Translator::in_model_order(std::vector<WeightEdit> edits) const {
   if (!model().config.reverse_source) return edits;
   for (WeightEdit& e : edits) {
-    if (e.kind == AttentionTrace::Kind::kDecoderSelf || e.edit.weights.empty()) continue;
+    if (e.kind == AttentionKind::kDecoderSelf || e.edit.weights.empty()) continue;
     const int64_t tokens = std::ssize(e.edit.weights) - (model().config.end_source ? 1 : 0);
     std::reverse(e.edit.weights.begin(), e.edit.weights.begin() + tokens);
-    const bool of_source = e.kind == AttentionTrace::Kind::kEncoderSelf && e.edit.row >= 0 && e.edit.row < tokens;
+    const bool of_source = e.kind == AttentionKind::kEncoderSelf && e.edit.row >= 0 && e.edit.row < tokens;
     if (of_source) e.edit.row = tokens - 1 - e.edit.row;
   }
   return edits;

@@ -21,8 +21,7 @@ struct AttentionInfo {
 
 // What one attention computed in a pass, or in one step of decoding.
 struct AttentionTrace {
-  using Kind = AttentionKind;
-  Kind kind;
+  AttentionKind kind;
   int64_t layer;
   Var weights;  // [B,H,T,S]; in a step of decoding T is the number of beams
   Var center;   // local-p: the centres of the windows, [T,B,H]

@@ -25,13 +25,13 @@ Unrolled RecurrentCell::unroll_gates(const Var& x_gates, const State& initial, c
       {.cell = cell_, .weight = *weight_, .bias = *bias_, .initial = initial, .lengths = lengths, .reverse = reverse});
 }
 
-std::pair<Unrolled, Unrolled> RecurrentCell::unroll_beside(const RecurrentCell& reversed, const Var& x,
-                                                           const Tensor& lengths) const {
-  const auto about = [&](const RecurrentCell& cell, bool reverse) {
+std::pair<Unrolled, Unrolled> RecurrentCell::unroll_bidirectional(const RecurrentCell& reversed, const Var& x,
+                                                                  const Tensor& lengths) const {
+  const auto options_of = [&](const RecurrentCell& cell, bool reverse) {
     return Recurrent{
         .cell = cell.cell_, .weight = *cell.weight_, .bias = *cell.bias_, .lengths = lengths, .reverse = reverse};
   };
-  return recurrent_both(input_(x), about(*this, false), reversed.input_(x), about(reversed, true));
+  return recurrent_both(input_(x), options_of(*this, false), reversed.input_(x), options_of(reversed, true));
 }
 
 State RecurrentCell::zero_state(int64_t batch, DType dtype, Device device) const {
@@ -54,7 +54,7 @@ RecurrentStack::RecurrentStack(Parameters& parameters, const std::string& name, 
 
 Var RecurrentStack::operator()(const Var& x, const Tensor& lengths, std::vector<State>* final) const {
   if (final != nullptr) final->clear();
-  const auto taken = [&](const Unrolled& result) {
+  const auto collect = [&](const Unrolled& result) {
     if (final != nullptr) final->push_back(result.final);
     return result.states;
   };
@@ -65,10 +65,10 @@ Var RecurrentStack::operator()(const Var& x, const Tensor& lengths, std::vector<
     const RecurrentCell& ahead = cells_[first];
     Var above;
     if (directions == 1) {
-      above = taken(ahead.unroll(y, {}, lengths, false));
+      above = collect(ahead.unroll(y, {}, lengths, false));
     } else {
-      const auto [forward, backward] = ahead.unroll_beside(cells_[first + 1], y, lengths);
-      above = concat({taken(forward), taken(backward)}, 2);
+      const auto [forward, backward] = ahead.unroll_bidirectional(cells_[first + 1], y, lengths);
+      above = concat({collect(forward), collect(backward)}, 2);
     }
     y = first > 0 && options_.residual ? above + y : above;
   }

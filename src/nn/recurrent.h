@@ -1,6 +1,6 @@
-// Recurrent layers over whole sequences, stacked and in one or both directions, and the single cell for
-// loops written by hand. Cells: tanh, GRU (Cho et al. 2014, with the reset gate after the product, as
-// cuDNN has it), LSTM (Hochreiter & Schmidhuber 1997, with a forget gate).
+// Recurrent layers over whole sequences, stacked and in one or both directions, and the single cell for loops written
+// by hand. Cells: tanh, GRU (Cho et al. 2014, with the reset gate applied after the product, as in cuDNN), LSTM
+// (Hochreiter & Schmidhuber 1997, with a forget gate).
 #pragma once
 
 #include <string>
@@ -15,15 +15,16 @@ class RecurrentCell {
  public:
   RecurrentCell(Parameters& parameters, const std::string& name, Cell cell, int64_t in, int64_t hidden);
 
-  // The input's part of the gates: for one step [B,in], or for all of them at once [T,B,in].
+  // The input's part of the gates, for one step [B,in] or for all steps at once [T,B,in].
   Var input_gates(const Var& x) const { return input_(x); }
-  // One step on the input's part of the gates [B,G*H].
+  // One step, from the input's part of the gates [B,G*H].
   State step(const Var& x_gates, const State& before) const;
   // The whole sequence, from the input's part of the gates [T,B,G*H] or from the input itself [T,B,in].
   Unrolled unroll_gates(const Var& x_gates, const State& initial, const Tensor& lengths, bool reverse) const;
   Unrolled unroll(const Var& x, const State& initial, const Tensor& lengths, bool reverse) const;
-  // Over x, with another cell over it from its end.
-  std::pair<Unrolled, Unrolled> unroll_beside(const RecurrentCell& reversed, const Var& x, const Tensor& lengths) const;
+  // Two directions over x: this cell forwards and `reversed` backwards, concurrently on a card.
+  std::pair<Unrolled, Unrolled> unroll_bidirectional(const RecurrentCell& reversed, const Var& x,
+                                                     const Tensor& lengths) const;
   State zero_state(int64_t batch, DType dtype, Device device) const;
   int64_t hidden() const { return hidden_; }
 
@@ -39,16 +40,16 @@ struct RecurrentOptions {
   int64_t layers = 1;
   bool bidirectional = false;
   float dropout = 0.0f;   // between layers; the same mask at every step
-  bool residual = false;  // whether a layer above the first adds its input
+  bool residual = false;  // a layer above the first adds its input to its output
 };
 
 class RecurrentStack {
  public:
   RecurrentStack(Parameters& parameters, const std::string& name, int64_t in, int64_t hidden,
                  const RecurrentOptions& options);
-  // x [T,B,in], lengths i32 [B] or absent -> [T,B,H], or [T,B,2H] in both directions. `final`, if given,
-  // becomes the last states: layer 0 forward, layer 0 backward, layer 1 ... (kept between calls, it
-  // allocates nothing).
+  // x [T,B,in], lengths i32 [B] or absent -> [T,B,H], or [T,B,2H] in both directions. `final`, if given, receives the
+  // last states: layer 0 forward, layer 0 backward, layer 1 ... A caller that passes the same vector again avoids
+  // allocations.
   Var operator()(const Var& x, const Tensor& lengths = {}, std::vector<State>* final = nullptr) const;
 
  private:

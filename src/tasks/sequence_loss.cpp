@@ -44,7 +44,7 @@ TaskLoss SequenceLoss::operator()(const TeacherForced& forced, const Batch& batc
   if (guided_ > 0 && alignment) {
     const AttentionTrace* last = nullptr;
     for (const AttentionTrace& trace : forced.attentions) {
-      if (trace.kind == AttentionTrace::Kind::kCross && (!last || trace.layer > last->layer)) last = &trace;
+      if (trace.kind == AttentionKind::kCross && (!last || trace.layer > last->layer)) last = &trace;
     }
     check(last != nullptr,
           "training.guided_alignment: expected a model that attends to the source, got one without attention");

@@ -158,7 +158,7 @@ AttentionRecord record_from(const Json& json) {
   record.score = log_probability_from(json, "score");
   record.log_probability = log_probability_from(json);
   record.ended = json.at("ended");
-  record.cut = json.at("cut");
+  record.truncated = json.at("cut");
   for (const Json& a : list_from(json, "attentions")) {
     record.attentions.push_back(attention_from(a, std::ssize(record.source), std::ssize(record.target)));
   }

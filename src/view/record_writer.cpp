@@ -107,7 +107,7 @@ std::string text_of(const AttentionRecord& r, const Form& form) {
   head["score"] = form.number(r.score);
   head["log_probability"] = form.number(r.log_probability);
   head["ended"] = r.ended;
-  head["cut"] = r.cut;
+  head["cut"] = r.truncated;
   std::string text = head.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.pop_back();
   text += ",\"attentions\":[";

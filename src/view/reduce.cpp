@@ -237,7 +237,8 @@ Grid with_labels(Grid grid, const AttentionRecord& record, const RecordedAttenti
   const AxisLabels columns = a.kind == "decoder-self" ? shifted_right(target) : source;
   grid.row_name = a.kind == "encoder-self" ? "source" : "target";
   grid.column_name = a.kind == "decoder-self" ? "written before" : "source";
-  grid.hard = a.selection == "hard";
+  const SelectionEntry* selection = find_entry(selections(), a.selection);
+  grid.hard = selection != nullptr && selection->hard;
   if (a.kind != "encoder-self") grid.notes = notes_of(record, rows);
   if (o.words) {
     grid.title += ", by words";

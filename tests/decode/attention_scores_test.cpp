@@ -21,7 +21,7 @@ struct Row {
 Row row_of(const HypothesisWeights& w, int64_t head, int64_t t, const AttentionConfig& config) {
   Row row;
   const auto at = static_cast<size_t>((head * w.rows + t) * w.columns);
-  const bool self = w.kind == AttentionTrace::Kind::kDecoderSelf;
+  const bool self = w.kind == AttentionKind::kDecoderSelf;
   if (!w.centers.empty()) row.center = w.centers[static_cast<size_t>(head * w.rows + t)];
   for (int64_t s = 0; s < w.columns; ++s) {
     if (self && s > t) continue;
@@ -77,7 +77,7 @@ void expect_made_of_scores(const Hypothesis& h, const ModelConfig& model) {
   ASSERT_FALSE(h.weights.empty());
   for (const HypothesisWeights& w : h.weights) {
     ASSERT_EQ(w.scores.size(), w.weights.size());
-    const AttentionConfig& config = w.kind == AttentionTrace::Kind::kCross ? model.attention : model.self_attention;
+    const AttentionConfig& config = w.kind == AttentionKind::kCross ? model.attention : model.self_attention;
     for (int64_t head = 0; head < w.heads; ++head) {
       for (int64_t t = 0; t < w.rows; ++t) {
         const Row row = row_of(w, head, t, config);

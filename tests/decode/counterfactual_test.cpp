@@ -22,7 +22,7 @@ ParallelCorpus one_source() {
 
 const HypothesisWeights& cross_of(const Hypothesis& h, int64_t layer = 0) {
   for (const HypothesisWeights& w : h.weights) {
-    if (w.kind == AttentionTrace::Kind::kCross && w.layer == layer) return w;
+    if (w.kind == AttentionKind::kCross && w.layer == layer) return w;
   }
   throw std::runtime_error("no cross attention");
 }
@@ -105,7 +105,7 @@ TEST(AttentionEdits, AReplacedRowIsWhatIsLookedAt) {
       options.edits = {{.edit = {.row = 1, .weights = given}}};
       const Hypothesis edited = find_with(small, sources, options)[0][0];
       for (const HypothesisWeights& w : edited.weights) {
-        if (w.kind != AttentionTrace::Kind::kCross) continue;
+        if (w.kind != AttentionKind::kCross) continue;
         for (int64_t h = 0; h < w.heads; ++h) {
           const float* row = w.weights.data() + (h * w.rows + 1) * w.columns;
           EXPECT_EQ(std::vector<float>(row, row + w.columns), given);
@@ -193,7 +193,7 @@ class Recorder : public SearchWatcher {
 // The weights of a step are row t of the weights of the hypothesis.
 void expect_row(const std::vector<HypothesisWeights>& step, const std::vector<HypothesisWeights>& all, int64_t t) {
   for (const HypothesisWeights& w : all) {
-    if (w.kind == AttentionTrace::Kind::kEncoderSelf) continue;
+    if (w.kind == AttentionKind::kEncoderSelf) continue;
     const auto same = [&](const HypothesisWeights& s) { return s.kind == w.kind && s.layer == w.layer; };
     const auto row = std::find_if(step.begin(), step.end(), same);
     ASSERT_NE(row, step.end());

@@ -69,7 +69,7 @@ TEST_P(RecordTest, EqualsAnUnfusedRecomputation) {
         for (size_t i = 0; i < expected.size(); ++i) {
           expect_near(h.weights[i], expected[i]);
           EXPECT_EQ(h.weights[i].centers.empty(),
-                    !(setup.config.attention.scope == "local-p" && h.weights[i].kind == AttentionTrace::Kind::kCross));
+                    !(setup.config.attention.scope == "local-p" && h.weights[i].kind == AttentionKind::kCross));
         }
       }
     }

@@ -52,8 +52,8 @@ TEST_P(WeightsTest, FollowAHypothesisBack) {
       ASSERT_EQ(h.weights.size(), scored[i].weights.size());
       EXPECT_EQ(h.weights.empty(), small.model->attentions().empty());
       for (size_t w = 0; w < h.weights.size(); ++w) {
-        const bool encoder = h.weights[w].kind == AttentionTrace::Kind::kEncoderSelf;
-        const bool self = h.weights[w].kind == AttentionTrace::Kind::kDecoderSelf;
+        const bool encoder = h.weights[w].kind == AttentionKind::kEncoderSelf;
+        const bool self = h.weights[w].kind == AttentionKind::kDecoderSelf;
         EXPECT_EQ(h.weights[w].rows, encoder ? source : std::ssize(h.log_probs));
         EXPECT_EQ(h.weights[w].columns, self ? std::ssize(h.log_probs) : source);
         EXPECT_EQ(std::ssize(h.weights[w].weights), h.weights[w].heads * h.weights[w].rows * h.weights[w].columns);

@@ -24,7 +24,7 @@ AttentionRecord some_record() {
   r.source = {{"a", 0, 1}, {"\"<b>\"", 2, 7}, {.text = "</s>", .begin = 7, .end = 7, .mark = true}};
   r.target = {{"爱", 0, 1}, {.text = "</s>", .begin = 1, .end = 1, .mark = true}};
   r.steps = {{-0.5, {{"爱", -0.5}, {"ai", -1.5}}}, {-0.25, {}}};
-  r.score = -0.6, r.log_probability = -0.75, r.ended = false, r.cut = true;
+  r.score = -0.6, r.log_probability = -0.75, r.ended = false, r.truncated = true;
   const float absent = std::numeric_limits<float>::quiet_NaN();
   RecordedAttention cross{.kind = "cross", .mechanism = "dot, local-p, soft", .scope = "local-p", .selection = "soft"};
   cross.rows = 2, cross.columns = 3, cross.window = 1;
@@ -58,7 +58,7 @@ TEST(RecordFile, IsReadBack) {
   EXPECT_TRUE(back.target[1].mark);
   EXPECT_EQ(back.steps[0].alternatives[1].text, "ai");
   EXPECT_FALSE(back.ended);
-  EXPECT_TRUE(back.cut);
+  EXPECT_TRUE(back.truncated);
 }
 
 // A candidate of a beam: the rows of both attentions depend only on the tokens before them.
