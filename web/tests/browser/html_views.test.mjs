@@ -104,9 +104,12 @@ test('a flow shows only the links of the picked word', { skip }, async () => {
 test('steps are played, stepped through and shown together', { skip }, async () => {
   const page = await open('steps')
   const visible = () =>
-    page
-      .locator('.frame')
-      .evaluateAll((all) => all.map((frame) => frame.getAttribute('visibility') === 'visible').map(Number).join(''))
+    page.locator('.frame').evaluateAll((all) =>
+      all
+        .map((frame) => frame.getAttribute('visibility') === 'visible')
+        .map(Number)
+        .join(''),
+    )
   assert.equal(await visible(), '1000')
   assert.equal(await status(page), 'rote, probability 80.0%; looks most at red (0.68)')
   await page.locator('#next').click()
