@@ -35,8 +35,7 @@ int info(const std::string& given, bool tensors) {
   side("source", *loaded.source);
   side("target", *loaded.target);
   for (const AttentionInfo& a : loaded.model->attentions()) {
-    fmt::print("{} attention: {}, {}, {}\n", name_of(a.kind), a.config.mechanism(), counted(a.layers, "layer"),
-               counted(a.config.heads, "head"));
+    fmt::print("{} attention: {}, {}\n", name_of(a.kind), a.config.mechanism(), counted(a.layers, "layer"));
   }
   const auto limit = [](std::string_view name, int64_t tokens) {
     if (tokens > 0) fmt::print("maximum {} length: {} tokens\n", name, thousands(tokens));

@@ -105,6 +105,8 @@ TEST_F(App, InfoPrintsWhatMatters) {
     EXPECT_EQ(info.find(key), std::string::npos) << key;
   }
   EXPECT_NE(fovea_command({"info", "en-zh"}).out.find("model.self_attention.heads"), std::string::npos);
+  EXPECT_NE(fovea_command({"info", "en-zh"}).out.find("cross attention: scaled-dot, global, soft, 4 heads, 4 layers\n"),
+            std::string::npos);
 }
 
 }  // namespace
