@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "attention/registry.h"
 #include "base/error.h"
 #include "text/utf8.h"
 
