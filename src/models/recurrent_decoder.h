@@ -109,7 +109,7 @@ class RecurrentDecoder : public Decoder {
                              const DecodeOptions& options, TeacherForced& result) const;
   // What the head reads of the features and the embedded previous tokens, [...,E].
   virtual std::vector<Var> head_features(const Features& features, const Var& embedded) const = 0;
-  virtual const Attention* attention() const { return nullptr; }
+  virtual const Attention* attention() const = 0;  // null for an architecture without attention
   const DecoderCells& cells() const { return *cells_; }
   void make_cells(Parameters& parameters, int64_t feed) { cells_.emplace(parameters, config_, feed); }
   float dropout_rate() const { return static_cast<float>(config_.dropout); }

@@ -29,6 +29,7 @@ class RnnSeq2Seq final : public RecurrentDecoder {
   std::vector<Var> head_features(const Features& features, const Var& embedded) const override {
     return {features.state, embedded};
   }
+  const Attention* attention() const override { return nullptr; }
 };
 
 }  // namespace
