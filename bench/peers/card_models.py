@@ -19,7 +19,7 @@ def is_compiling():
 def gru_cell(x_gates, h_gates, h):
     """Gates r, z, n [B,3H] and the state before [B,H] -> the state after."""
     if h.is_cuda and not is_compiling():
-        return torch._thnn_fused_gru_cell(x_gates, h_gates, h.to(x_gates.dtype))[0]
+        return torch.ops.aten._thnn_fused_gru_cell(x_gates, h_gates, h.to(x_gates.dtype))[0]
     xr, xz, xn = x_gates.chunk(3, 1)
     hr, hz, hn = h_gates.chunk(3, 1)
     n = torch.tanh(xn + torch.sigmoid(xr + hr) * hn)
@@ -29,7 +29,7 @@ def gru_cell(x_gates, h_gates, h):
 def lstm_cell(x_gates, h_gates, c):
     """Gates i, f, g, o [B,4H] and the cell state before [B,H] -> the state and the cell state after."""
     if c.is_cuda and not is_compiling():
-        return torch._thnn_fused_lstm_cell(x_gates, h_gates, c.to(x_gates.dtype))[:2]
+        return torch.ops.aten._thnn_fused_lstm_cell(x_gates, h_gates, c.to(x_gates.dtype))[:2]
     i, f, g, o = (x_gates + h_gates).chunk(4, 1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(c), c
