@@ -105,9 +105,8 @@ int train(const TrainFlags& flags) {
   Trainer trainer(recipe, start, narrator);
   training = true;
   const TrainingResult result = trainer.run(interrupted);
-  const std::string best = result.best
-                               ? fmt::format(", best validation {} {:.4g}", result.metric, *result.best)
-                               : ", not validated yet";
+  const std::string best =
+      result.best ? fmt::format(", best validation {} {:.4g}", result.metric, *result.best) : ", not validated yet";
   narrator.console().line(fmt::format("stopped: {}. Trained {} in {}{}", result.why, counted(result.steps, "step"),
                                       minutes_text(result.minutes), best));
   if (result.interrupted) {
