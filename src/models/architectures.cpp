@@ -104,6 +104,8 @@ std::span<const ArchitectureEntry> architectures() { return kArchitectures; }
 
 std::unique_ptr<EncoderDecoder> make_model(Parameters& parameters, const ModelConfig& config,
                                            const VocabularySizes& sizes) {
+  check(!config.copy || sizes.source == sizes.target,
+        "model.copy: expected one vocabulary for source and target, got {} and {} tokens", sizes.source, sizes.target);
   return make_model(parameters, config, encoder_of(config).make(parameters, config, sizes.source), sizes.target);
 }
 

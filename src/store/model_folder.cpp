@@ -64,7 +64,7 @@ LoadedModel load_model(const std::string& folder, Device device) {
   LoadedModel loaded;
   const std::string task = task_of_model(folder);
   check(task == loaded.config.task, "{}: expected a model of the task {}, got one of the task {}", folder,
-        loaded.config.task, task);
+        loaded.config.task, brief(task));
   Fields fields = fields_of(loaded.config);
   fields_from_json(fields, read_file(config_path(folder)), config_path(folder));
   loaded.source = load_side(folder, "source", loaded.config.source_words);

@@ -237,6 +237,14 @@ TEST(Copying, GivesSourceTokensTheirAttentionWeights) {
   }
 }
 
+TEST(Copying, NeedsOneVocabulary) {
+  ModelConfig config = small_config("bahdanau");
+  config.copy = true;
+  Parameters parameters(kReference, DType::kF64);
+  EXPECT_ERROR(make_model(parameters, config, {kWords + 1, kWords}),
+               "model.copy: expected one vocabulary for source and target, got 12 and 11 tokens");
+}
+
 TEST(ModelErrors, SayWhatDoesNotGoTogether) {
   const auto make = [](auto&& change) {
     ModelConfig c = small_config("bahdanau");
