@@ -7,7 +7,7 @@
 
 namespace fovea {
 
-std::vector<std::string> validation_metric_names() { return {"loss", "bleu", "chrf", "exact", "wer"}; }
+std::vector<std::string> validation_metric_names() { return {"loss", "bleu", "chrf", "exact", "wer", "f1"}; }
 
 bool higher_is_better(std::string_view metric) { return metric != "loss" && metric != "wer"; }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "decode/search.h"
+#include "models/answer_config.h"
 #include "models/config.h"
 #include "text/batches.h"
 #include "text/corpus.h"
@@ -22,6 +23,7 @@ struct TaskName {
 };
 inline constexpr std::array kTaskNames = {
     TaskName{"sequence", "Text to text: translation, transliteration and every other mapping of lines to lines."},
+    TaskName{"answer", "Reading comprehension: the answer to a question is a piece of a passage."},
 };
 
 std::vector<std::string> schedule_names();  // of the learning rate
@@ -84,6 +86,7 @@ struct Recipe {
   DataConfig data;
   VocabularyOptions source_vocabulary, target_vocabulary;
   ModelConfig model;
+  AnswerConfig answer;
   BatchOptions batch;
   TrainingConfig training;
   ValidationConfig validation;

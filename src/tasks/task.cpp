@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "recipe/recipe.h"
 #include "store/model_folder.h"
+#include "tasks/answer_task.h"
+#include "tasks/reader.h"
 #include "tasks/sequence_task.h"
 
 namespace fovea {
@@ -23,6 +25,7 @@ bool Task::higher_is_better() const { return false; }
 std::span<const TaskEntry> tasks() {
   static constexpr std::array kEntries = {
       TaskEntry{kTaskNames[0].name, kTaskNames[0].help, make_sequence_task, load_sequence_predictor},
+      TaskEntry{kTaskNames[1].name, kTaskNames[1].help, make_answer_task, load_reader_predictor},
   };
   static_assert(kEntries.size() == kTaskNames.size(), "every task that a recipe may name has an entry");
   return kEntries;
