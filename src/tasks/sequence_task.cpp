@@ -34,6 +34,7 @@ class SequenceTask final : public Task {
         device_(setup.device),
         data_(recipe_, setup.resume_folder),
         loss_(recipe_.training, recipe_.model.attention) {
+    loaded_.config.task = recipe_.task;
     loaded_.config.source_words = data_.source()->size();
     loaded_.config.target_words = data_.target()->size();
     loaded_.config.end_source = recipe_.batch.end_source;
