@@ -235,9 +235,10 @@ Recipe read_recipe(const std::string& path, std::span<const std::string> changes
   Fields fields = fields_of(recipe);
   const std::map<std::string, int64_t> lines = fields_from_toml(fields, path);
   std::map<std::string, std::string> places;  // where each chosen setting was set
-  if (const std::string run = run_of_recipe(path); !run.empty()) relocate(recipe, run);
-  // `task` is newer than the other keys: a file that an earlier version wrote does not have it.
-  const bool complete = lines.size() + (lines.contains("task") ? 0 : 1) == fields.list().size();
+  const std::string run = run_of_recipe(path);
+  if (!run.empty()) relocate(recipe, run);
+  // A run's recipe.toml sets every key that the version had which wrote it.
+  const bool complete = !run.empty() || lines.size() == fields.list().size();
   for (const auto& [key, line] : lines) {
     if (!complete) places[key] = fmt::format("{}:{}", path, line);
   }

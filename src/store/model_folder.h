@@ -39,7 +39,7 @@ struct LoadedModel {
 
 // The task that a model folder was trained for, from its config.json.
 std::string task_of_model(const std::string& folder);
-// Loads a folder of the task "sequence". Error that names the file at fault.
+// Loads a folder of a task from text to text. Error that names the file at fault.
 LoadedModel load_model(const std::string& folder, Device device);
 
 void save_config(const std::string& folder, const FolderConfig& config);

@@ -31,6 +31,7 @@ class SequenceTask final : public Task {
  public:
   explicit SequenceTask(const TaskSetup& setup)
       : recipe_(setup.recipe), device_(setup.device), data_(setup), loss_(recipe_.training, recipe_.model.attention) {
+    loaded_.config.task = recipe_.task;
     loaded_.config.source_words = data_.source()->size();
     loaded_.config.target_words = data_.target()->size();
     loaded_.config.end_source = recipe_.batch.end_source;

@@ -30,6 +30,8 @@ bool Task::higher_is_better() const { return false; }
 std::span<const TaskEntry> tasks() {
   static constexpr std::array kEntries = {
       TaskEntry{kTaskNames[0].name, kTaskNames[0].help, make_sequence_task, load_sequence_predictor},
+      TaskEntry{kTaskNames[1].name, kTaskNames[1].help, make_sequence_task, load_sequence_predictor},
+      TaskEntry{kTaskNames[2].name, kTaskNames[2].help, make_sequence_task, load_sequence_predictor},
   };
   static_assert(kEntries.size() == kTaskNames.size(), "every task that a recipe may name has an entry");
   return kEntries;

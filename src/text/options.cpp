@@ -32,6 +32,9 @@ void VocabularyOptions::describe(Fields& f) {
       .choices({"identity", "nmt_nfkc"})
       .also_called({"normalization", "normalize", "normalization_rule_name"})
       .needs(subwords, need_subwords);
+  f.add("symbols", symbols,
+        "Texts that are always one token, for instance <turn>. They may not contain spaces or commas.")
+      .also_called({"user_defined_symbols", "special_tokens", "extra_symbols"});
 }
 
 void CorpusOptions::describe(Fields& f) {
