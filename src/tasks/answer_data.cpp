@@ -12,6 +12,8 @@ namespace fovea {
 
 namespace {
 
+constexpr int64_t kMinCharacter = 2;  // occurrences of a character that is known
+
 // The tokens that cover the bytes [begin, end); empty if there are none.
 std::optional<std::pair<int32_t, int32_t>> covering_tokens(const TokenisedText& text, int64_t begin, int64_t end) {
   int32_t first = -1, last = -1;
@@ -27,18 +29,16 @@ std::optional<std::pair<int32_t, int32_t>> covering_tokens(const TokenisedText& 
 
 }  // namespace
 
-AnswerData::AnswerData(const Recipe& recipe, const std::string& vocabulary_folder)
-    : config_(recipe.answer), options_(recipe.batch), seed_(static_cast<uint64_t>(recipe.seed)) {
+AnswerData::AnswerData(const TaskSetup& setup)
+    : config_(setup.recipe.answer), options_(setup.recipe.batch), seed_(static_cast<uint64_t>(setup.recipe.seed)) {
+  const Recipe& recipe = setup.recipe;
   options_.seed = recipe.seed;
   options_.end_source = false;
   AnswerSet train;
   read(recipe, train);
-  if (vocabulary_folder.empty()) {
-    train_vocabularies(recipe, train);
-  } else {
-    vocabulary_ = load_vocabulary(vocabulary_folder, "source");
-    if (config_.reads_characters()) characters_ = load_vocabulary(vocabulary_folder, "characters");
-  }
+  vocabulary_ = setup.known_vocabulary("source");
+  if (config_.reads_characters()) characters_ = setup.known_vocabulary("characters");
+  train_vocabularies(recipe, train);
   builder_.emplace(config_, characters_);
   train_ = tokenise(train, true);
   report("train", train, train_);
@@ -83,6 +83,7 @@ void AnswerData::hold_out(AnswerSet& train, int64_t wanted) {
 }
 
 void AnswerData::train_vocabularies(const Recipe& recipe, const AnswerSet& train) {
+  if (vocabulary_ && (characters_ || !config_.reads_characters())) return;
   const VocabularyOptions& options = recipe.source_vocabulary;
   std::vector<std::string> lines, characters;
   std::vector<bool> used(train.passages.size(), false);
@@ -98,14 +99,16 @@ void AnswerData::train_vocabularies(const Recipe& recipe, const AnswerSet& train
     used[passage] = true;
     add(question.question);
   }
-  TrainedVocabulary trained = train_vocabulary(lines, options);
-  if (!trained.warning.empty()) messages_.push_back("warning: source vocabulary: " + trained.warning);
-  vocabulary_ = std::move(trained.vocabulary);
-  messages_.push_back(
-      fmt::format("source vocabulary: {} {} tokens", thousands(vocabulary_->size()), vocabulary_->kind()));
-  if (!config_.reads_characters()) return;
-  // Rare characters say little, and their embeddings are never trained.
-  characters_ = train_vocabulary(characters, {.kind = "character", .size = 8000, .min_count = 3}).vocabulary;
+  if (!vocabulary_) {
+    TrainedVocabulary trained = train_vocabulary(lines, options);
+    if (!trained.warning.empty()) messages_.push_back("warning: source vocabulary: " + trained.warning);
+    vocabulary_ = std::move(trained.vocabulary);
+    messages_.push_back(
+        fmt::format("source vocabulary: {} {} tokens", thousands(vocabulary_->size()), vocabulary_->kind()));
+  }
+  if (characters_ || !config_.reads_characters()) return;
+  // Rare characters say little, and their embeddings are hardly trained.
+  characters_ = train_vocabulary(characters, {.kind = "character", .size = 8000, .min_count = kMinCharacter}).vocabulary;
   messages_.push_back(fmt::format("characters: {}", thousands(characters_->size())));
 }
 

@@ -11,6 +11,7 @@
 #include "recipe/recipe.h"
 #include "tasks/answer_input.h"
 #include "tasks/answer_set.h"
+#include "tasks/task.h"
 
 namespace fovea {
 
@@ -25,8 +26,8 @@ struct AnswerBatch {
 
 class AnswerData {
  public:
-  // With a `vocabulary_folder`, vocabularies are loaded from it instead of being trained.
-  AnswerData(const Recipe& recipe, const std::string& vocabulary_folder);
+  // Vocabularies that are not known are trained.
+  explicit AnswerData(const TaskSetup& setup);
 
   const std::shared_ptr<const Vocabulary>& vocabulary() const { return vocabulary_; }
   const std::shared_ptr<const Vocabulary>& characters() const { return characters_; }  // absent if none are read

@@ -29,7 +29,7 @@ class AnswerTask final : public Task {
   explicit AnswerTask(const TaskSetup& setup)
       : recipe_(setup.recipe),
         device_(setup.device),
-        data_(recipe_, setup.resume_folder),
+        data_(setup),
         loaded_(make_reader(setup.parameters, recipe_.answer, recipe_.model, data_.vocabulary(), data_.characters())) {
     const std::vector<AnswerQuestion>& questions = data_.valid_set().questions;
     const auto all = questions.size(), wanted = static_cast<size_t>(recipe_.validation.sentences);
