@@ -21,6 +21,7 @@ void add_evaluate(CLI::App& app, Run& run);
 void add_score(CLI::App& app, Run& run);
 void add_view(CLI::App& app, Run& run);
 void add_align(CLI::App& app, Run& run);
+void add_answer(CLI::App& app, Run& run);
 void add_data(CLI::App& app, Run& run);
 void add_serve(CLI::App& app, Run& run);
 void add_mechanisms(CLI::App& app, Run& run);

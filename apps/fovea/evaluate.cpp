@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/thousands.h"
+#include "evaluate/answers.h"
 #include "evaluate/bleu.h"
 #include "evaluate/chrf.h"
 #include "evaluate/edit.h"
@@ -18,6 +19,7 @@
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/evaluate_alignment.h"
+#include "fovea/evaluate_answers.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
 #include "text/lines.h"
@@ -266,6 +268,10 @@ int evaluate_links(const EvaluateFlags& flags) {
 
 int evaluate(const EvaluateFlags& flags) {
   if (!flags.alignment.gold.empty()) return evaluate_links(flags);
+  if (is_answer_model(flags)) {
+    return evaluate_answers({flags.source, flags.output, answer_metrics_among(flags.names), flags.json}, flags);
+  }
+  check(answer_metrics_among(flags.names).empty(), "--metrics: squad and cmrc are for models of the task answer");
   check(!flags.references.empty(), "evaluate: expected --references");
   check(flags.models.empty() != flags.hypotheses.empty(), "evaluate: expected either --hypotheses or --model, got {}",
         flags.models.empty() ? "neither" : "both");
@@ -319,9 +325,10 @@ void add_evaluate(CLI::App& app, Run& run) {
   command->add_option("-o,--output", flags->output, "With --model: file for the translations.")->type_name("FILE");
   command
       ->add_option("--metrics", flags->names,
-                   "Metrics, separated by commas. slots: F1 of lines `slot = value ; slot = value`.")
+                   "Metrics, separated by commas. squad, cmrc: exact match and F1 of answers; by default by the "
+                   "language. slots: F1 of lines `slot = value ; slot = value`.")
       ->delimiter(',')
-      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact", "slots"}));
+      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact", "slots", "squad", "cmrc"}));
   command
       ->add_option("--tokenizer", flags->tokenizer,
                    "Tokenizer for BLEU; by default zh if the references are Chinese, 13a otherwise.")

@@ -9,10 +9,35 @@
 #include "fovea/commands.h"
 #include "store/model_folder.h"
 #include "store/shipped.h"
+#include "tasks/answer_model.h"
 
 namespace fovea::app {
 
 namespace {
+
+// The settings of a model that have an effect, and its tensors.
+void print_details(const Fields& fields, const Parameters& parameters, bool tensors) {
+  for (const Field& field : fields.list()) {
+    const bool setting = field.key().starts_with("model.") || field.key().starts_with("answer.");
+    if (setting && field.why_unused().empty()) fmt::print("  {} = {}\n", field.key(), field.text());
+  }
+  if (!tensors) return;
+  for (const Parameter& p : parameters.list()) fmt::print("  {} {}\n", p.name(), p.shape());
+}
+
+int reader_info(const std::string& folder, bool tensors) {
+  LoadedReader loaded = load_reader(folder, Device::cpu());
+  fmt::print("{}: {}, answers questions about a passage, {} parameters, {:.1f} MB\n", folder,
+             loaded.config.answer.interaction, thousands(loaded.parameters->count()),
+             static_cast<double>(std::filesystem::file_size(folder + "/model.safetensors")) / 1e6);
+  fmt::print("vocabulary: {} {} tokens\n", thousands(loaded.vocabulary->size()), loaded.vocabulary->kind());
+  if (loaded.characters) fmt::print("characters: {}\n", thousands(loaded.characters->size()));
+  for (const AttentionInfo& a : loaded.model->attentions()) {
+    fmt::print("{} attention: {}, {}\n", name_of(a.kind), a.config.mechanism(), counted(a.layers, "layer"));
+  }
+  print_details(fields_of(loaded.config), *loaded.parameters, tensors);
+  return kDone;
+}
 
 int info(const std::string& given, bool tensors) {
   if (given.empty()) {
@@ -25,6 +50,7 @@ int info(const std::string& given, bool tensors) {
     return kDone;
   }
   const std::string folder = find_model(given);
+  if (task_of_model(folder) == "answer") return reader_info(folder, tensors);
   LoadedModel loaded = load_model(folder, Device::cpu());
   fmt::print("{}: {}, {} parameters, {:.1f} MB\n", folder, loaded.config.model.architecture,
              thousands(loaded.parameters->count()),
@@ -42,14 +68,7 @@ int info(const std::string& given, bool tensors) {
   };
   limit("source", loaded.model->max_source());
   limit("target", loaded.model->max_target());
-  const Fields fields = fields_of(loaded.config);
-  for (const Field& field : fields.list()) {
-    if (field.key().starts_with("model.") && field.why_unused().empty())
-      fmt::print("  {} = {}\n", field.key(), field.text());
-  }
-  if (tensors) {
-    for (const Parameter& p : loaded.parameters->list()) fmt::print("  {} {}\n", p.name(), p.shape());
-  }
+  print_details(fields_of(loaded.config), *loaded.parameters, tensors);
   return kDone;
 }
 
