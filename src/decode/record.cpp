@@ -110,7 +110,7 @@ AttentionConfig config_of(AttentionKind kind, const Model& model) {
 
 BestHeads best_of(const FolderConfig& config) {
   const bool one = config.best_heads.empty() && config.best_head > 0;
-  return {one ? "one" : config.best_heads, config.best_layer, config.best_head};
+  return {one ? "one" : config.best_heads, config.best_layer, config.best_head, config.best_step};
 }
 
 std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& weights,
