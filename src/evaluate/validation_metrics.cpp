@@ -4,10 +4,13 @@
 #include "evaluate/bleu.h"
 #include "evaluate/chrf.h"
 #include "evaluate/edit.h"
+#include "evaluate/rouge.h"
 
 namespace fovea {
 
-std::vector<std::string> validation_metric_names() { return {"loss", "bleu", "chrf", "exact", "wer"}; }
+std::vector<std::string> validation_metric_names() {
+  return {"loss", "bleu", "chrf", "exact", "wer", "rouge-1", "rouge-2", "rouge-l"};
+}
 
 bool higher_is_better(std::string_view metric) { return metric != "loss" && metric != "wer"; }
 
@@ -16,7 +19,10 @@ double validation_score(std::string_view metric, std::span<const Segment> segmen
   if (metric == "chrf") return corpus_chrf(segments).score;
   if (metric == "exact") return exact_match(segments);
   if (metric == "wer") return word_error_rate(segments).percent();
-  fail("validation.metric: expected bleu, chrf, exact or wer, got {}", metric);
+  if (metric == "rouge-1") return corpus_rouge(segments).rouge1;
+  if (metric == "rouge-2") return corpus_rouge(segments).rouge2;
+  if (metric == "rouge-l") return corpus_rouge(segments).rouge_l;
+  fail("validation.metric: expected bleu, chrf, exact, wer, rouge-1, rouge-2 or rouge-l, got {}", metric);
 }
 
 }  // namespace fovea
