@@ -3,12 +3,37 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fovea {
 
 constexpr int64_t kRecordVersion = 1;
+
+enum class AttentionKind {
+  kEncoderSelf,
+  kDecoderSelf,
+  kCross,
+  kCopy,               // a pointer head's distribution over the source tokens
+  kPooling,            // a classifier's attention pooling; a row for each hop
+  kPassageToQuestion,  // reading comprehension: the source is the passage and the target the question
+  kQuestionToPassage,
+};
+
+// What the rows or columns of an attention are. The inputs of a decoder are the begin mark and every target token but
+// the last.
+enum class AttentionAxis { kSource, kTarget, kTargetInputs };
+struct AttentionKindEntry {
+  AttentionKind kind;
+  std::string_view name;
+  AttentionAxis rows, columns;  // an attention with row labels has these for its rows
+};
+std::span<const AttentionKindEntry> attention_kinds();  // in the order of AttentionKind
+std::string_view name_of(AttentionKind kind);
+const AttentionKindEntry* find_attention_kind(std::string_view name);  // null if there is none of this name
 
 // A token and its characters [begin, end) in the text, without a space before it. An end mark and a piece that is only
 // a space have no characters: begin = end.
@@ -38,9 +63,9 @@ struct BestHeads {
 // All layers and heads of one kind of attention. Row t of cross-attention belongs to the step that predicted target
 // token t. Row t of decoder self-attention is the same step, and its columns are the tokens before: the begin mark,
 // then target tokens 0, 1 ..., so column j + 1 is target token j. Rows and columns of encoder self-attention are source
-// tokens.
+// tokens. Rows of pooling are hops over the source tokens.
 struct RecordedAttention {
-  std::string kind;       // "cross", "encoder-self", "decoder-self"
+  std::string kind;       // a name of attention_kinds()
   std::string mechanism;  // for people: "additive, global, soft"
   std::string scope, selection;
   int64_t model = 0;  // index in an ensemble
@@ -50,6 +75,7 @@ struct RecordedAttention {
   int64_t window = 0;          // local scopes: cells further than this from the centre are masked
   std::vector<float> centers;  // local-p: the centres, [layer, head, row], in columns
   BestHeads best;
+  std::vector<std::string> row_labels;  // of rows that are no tokens, for instance "hop 1"; otherwise empty
   std::string reduction;  // "cross attention, layer 2": which part of the model's attention this is; empty: all of it
 
   const float* row(int64_t layer, int64_t head, int64_t t) const {
@@ -57,17 +83,33 @@ struct RecordedAttention {
   }
 };
 
+// The output of a classifier.
+struct ClassProbability {
+  std::string label;
+  double probability = 0;
+};
+
+// The output of reading comprehension: the characters [begin, end) of the source, which is the passage.
+struct RecordAnswer {
+  std::string text;
+  int64_t begin = 0, end = 0;
+  double probability = 0;
+};
+
 struct AttentionRecord {
+  std::string task;          // as in a recipe; empty in records of earlier versions, which are text to text
   int64_t line = 0;          // of the input, from 1; 0 when there is none
   int64_t rank = 1;          // among the candidates for the line, 1 for the best
   std::string architecture;  // "bahdanau"
   std::string search;        // "greedy", "beam 5", "sampled", "forced"
   std::string source_text, target_text;
   std::vector<RecordToken> source, target;
-  std::vector<RecordStep> steps;  // of each target token
+  std::vector<RecordStep> steps;  // of each target token; empty if the target was not predicted
   double score = 0, log_probability = 0;
-  bool ended = true;       // with an end mark, not at the maximum length
-  bool truncated = false;  // the source was longer than the model reads
+  bool ended = true;                      // with an end mark, not at the maximum length
+  bool truncated = false;                 // the source was longer than the model reads
+  std::vector<ClassProbability> classes;  // likeliest first
+  std::optional<RecordAnswer> answer;
   std::vector<RecordedAttention> attentions;
 };
 

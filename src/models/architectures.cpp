@@ -133,15 +133,6 @@ std::vector<AttentionInfo> EncoderDecoder::attentions() const {
   return all;
 }
 
-std::string_view name_of(AttentionKind kind) {
-  switch (kind) {
-    case AttentionKind::kEncoderSelf: return "encoder-self";
-    case AttentionKind::kDecoderSelf: return "decoder-self";
-    case AttentionKind::kCross: break;
-  }
-  return "cross";
-}
-
 std::vector<AttentionEdit> edits_of(std::span<const WeightEdit> edits, AttentionKind kind, int64_t layer) {
   std::vector<AttentionEdit> found;
   for (const WeightEdit& e : edits) {

@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "attention/attention.h"
+#include "attention/record.h"
 
 namespace fovea {
-
-enum class AttentionKind { kEncoderSelf, kDecoderSelf, kCross };
-std::string_view name_of(AttentionKind kind);  // "encoder-self", "decoder-self", "cross"
 
 // The attentions of one kind that a model has: as many as layers, all configured alike.
 struct AttentionInfo {

@@ -99,6 +99,11 @@ void TrainingConfig::describe(Fields& f) {
   f.add("precision", precision, "Precision of matrix products: bf16 where the CPU has instructions for it.")
       .choices({"f32", "bf16"})
       .also_called({"dtype", "fp16", "amp", "bf16"});
+  f.add("pretrained", pretrained,
+        "Start from a trained model: its folder. Parameters of the same name and shape, for instance the encoder's, "
+        "have "
+        "its weights, and its vocabularies are used.")
+      .also_called({"init_from", "finetune", "load_model"});
   f.add("epochs", epochs, "Stop after this many epochs; 0 for no limit.")
       .at_least(0)
       .also_called({"max_epochs", "num_epochs", "after_epochs"});

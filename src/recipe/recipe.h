@@ -50,6 +50,7 @@ struct TrainingConfig {
   double checkpoint_minutes = 10;
   double guided_alignment = 0, coverage_loss = 0;
   double baseline_decay = 0.99;
+  std::string pretrained;
 
   void describe(Fields& fields);
 };

@@ -108,6 +108,18 @@ void load_weights(const std::string& folder, const Parameters& parameters) {
   read_tensors(SafetensorsFile(weights_path(folder)), parameters, parameters.values());
 }
 
+int64_t load_matching_weights(const std::string& folder, const Parameters& parameters) {
+  const SafetensorsFile file(weights_path(folder));
+  int64_t elements = 0;
+  for (const Parameter& p : parameters.list()) {
+    if (!file.has(p.name(), p.shape())) continue;
+    file.read(p.name(), p.value());
+    elements += p.shape().count();
+  }
+  parameters.values().contents_changed();
+  return elements;
+}
+
 void save_packed(const std::string& folder, const LoadedModel& model) {
   save_model_description(folder, model.config, *model.source, *model.target);
   write_packed_safetensors(weights_path(folder), named_tensors(*model.parameters, model.parameters->values()),

@@ -68,6 +68,11 @@ void save_vocabulary(const Vocabulary& vocabulary, const std::string& folder, co
   std::filesystem::remove(path_of(folder, stem, other));
 }
 
+bool has_vocabulary(const std::string& folder, const std::string& stem) {
+  return std::filesystem::exists(path_of(folder, stem, kSentencePieceExtension)) ||
+         std::filesystem::exists(path_of(folder, stem, kListExtension));
+}
+
 std::unique_ptr<Vocabulary> load_vocabulary(const std::string& folder, const std::string& stem) {
   const std::string model = path_of(folder, stem, kSentencePieceExtension),
                     list = path_of(folder, stem, kListExtension);

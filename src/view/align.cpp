@@ -89,7 +89,8 @@ WordWeights word_weights(const Grid& grid, const std::vector<int64_t>& targets, 
 }  // namespace
 
 Alignment align(const AttentionRecord& record, const ReduceOptions& heads, const AlignOptions& options) {
-  check(!heads.words && heads.attention == "cross", "align: expected the cross attention over pieces");
+  const std::string kind = heads.attention == "auto" ? default_attention(record) : heads.attention;
+  check(!heads.words && kind == "cross", "align: expected the cross attention over pieces");
   const Grid grid = reduce(record, heads);
   const WordWeights w = word_weights(grid, word_numbers(record.target, record.target_text, options.count),
                                      word_numbers(record.source, record.source_text, options.count));

@@ -1,10 +1,12 @@
 #include "view/record_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <ranges>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -77,9 +79,12 @@ RecordStep step_from(const Json& json) {
 }
 
 void check_size(const RecordedAttention& a, int64_t source, int64_t target) {
-  check(a.kind == "cross" || a.kind == "encoder-self" || a.kind == "decoder-self",
-        "expected an attention of kind cross, encoder-self or decoder-self, got \"{}\"", brief(a.kind));
-  const int64_t rows = a.kind == "encoder-self" ? source : target, columns = a.kind == "decoder-self" ? target : source;
+  const AttentionKindEntry* kind = find_attention_kind(a.kind);
+  check(kind != nullptr, "expected an attention of kind {}, got \"{}\"",
+        fmt::join(attention_kinds() | std::views::transform(&AttentionKindEntry::name), ", "), brief(a.kind));
+  const auto size = [&](AttentionAxis axis) { return axis == AttentionAxis::kSource ? source : target; };
+  const int64_t rows = a.row_labels.empty() ? size(kind->rows) : std::ssize(a.row_labels),
+                columns = size(kind->columns);
   check(a.rows == rows && a.columns == columns, "expected {} weights of {} rows and {} columns, got {} and {}", a.kind,
         rows, columns, a.rows, a.columns);
 }
@@ -101,6 +106,9 @@ RecordedAttention attention_from(const Json& json, int64_t source, int64_t targe
   a.mechanism = json.at("mechanism");
   a.scope = json.at("scope");
   a.selection = json.at("selection");
+  if (json.contains("row_labels")) {
+    for (const Json& label : list_from(json, "row_labels")) a.row_labels.push_back(label);
+  }
   a.model = whole(json, "model", 0, kMaxLayers, 0);
   a.window = whole(json, "window", 0, kMaxCount, 0);
   if (json.contains("packed")) {
@@ -136,6 +144,17 @@ RecordedAttention attention_from(const Json& json, int64_t source, int64_t targe
   return a;
 }
 
+double probability_from(const Json& json) {
+  const double probability = json.at("probability").get<double>();
+  check(probability >= 0 && probability <= 1 + kRounding, "expected a probability from 0 to 1, got {}", probability);
+  return probability;
+}
+
+RecordAnswer answer_from(const Json& json, int64_t length) {
+  const int64_t begin = whole(json, "begin", 0, length);
+  return {json.at("text"), begin, whole(json, "end", begin, length), probability_from(json)};
+}
+
 AttentionRecord record_from(const Json& json) {
   check(json.is_object() && json.contains("fovea_record"), "expected an attention record, got other JSON");
   const Json& version = json["fovea_record"];
@@ -146,6 +165,7 @@ AttentionRecord record_from(const Json& json) {
   AttentionRecord record;
   record.line = whole(json, "line", 0, kMaxCount, 0);
   record.rank = whole(json, "rank", 1, kMaxCount, 1);
+  record.task = json.value("task", std::string());
   record.architecture = json.at("architecture");
   record.search = json.at("search");
   record.source_text = json.at("source").at("text");
@@ -153,12 +173,18 @@ AttentionRecord record_from(const Json& json) {
   record.source = tokens_from(json["source"]);
   record.target = tokens_from(json["target"]);
   for (const Json& step : list_from(json, "steps")) record.steps.push_back(step_from(step));
-  check(record.steps.size() == record.target.size(), "expected a step for each of {} target tokens, got {}",
-        record.target.size(), record.steps.size());
+  check(record.steps.size() == record.target.size() || record.steps.empty(),
+        "expected a step for each of {} target tokens, got {}", record.target.size(), record.steps.size());
   record.score = log_probability_from(json, "score");
   record.log_probability = log_probability_from(json);
   record.ended = json.at("ended");
   record.truncated = json.at("cut");
+  if (json.contains("classes")) {
+    for (const Json& c : list_from(json, "classes")) {
+      record.classes.push_back({c.at("label"), probability_from(c)});
+    }
+  }
+  if (json.contains("answer")) record.answer = answer_from(json["answer"], count_code_points(record.source_text));
   for (const Json& a : list_from(json, "attentions")) {
     record.attentions.push_back(attention_from(a, std::ssize(record.source), std::ssize(record.target)));
   }

@@ -56,8 +56,9 @@ void select(AttentionRecord& record, const RecordSelection& selection) {
   check(!o.words, "words: data has the weights between pieces; starts_word of a record says which make up a word");
   const AttentionRecord whole = selection.combined || selection.one_attention ? record : AttentionRecord{};
   if (selection.one_attention) {
+    const std::string kind = o.attention == "auto" ? default_attention(record) : o.attention;
     std::erase_if(record.attentions,
-                  [&](const RecordedAttention& a) { return a.kind != o.attention || a.model != o.member - 1; });
+                  [&](const RecordedAttention& a) { return a.kind != kind || a.model != o.member - 1; });
     if (record.attentions.empty())
       reduce(whole, {.attention = o.attention, .member = o.member});  // throws an Error that lists what there is
   }

@@ -71,9 +71,16 @@ std::string nested(const std::vector<float>& numbers, const std::vector<int64_t>
   return out;
 }
 
+// Whether the attention is the same for every output.
+bool has_source_rows(const RecordedAttention& a) {
+  const AttentionKindEntry* kind = find_attention_kind(a.kind);
+  return kind != nullptr && kind->rows == AttentionAxis::kSource && kind->columns == AttentionAxis::kSource;
+}
+
 std::string attention_json(const RecordedAttention& a, const Form& form) {
   Json head{{"kind", a.kind}, {"mechanism", a.mechanism}, {"scope", a.scope}, {"selection", a.selection}};
   if (a.model > 0) head["model"] = a.model;
+  if (!a.row_labels.empty()) head["row_labels"] = a.row_labels;
   if (!a.best.heads.empty()) {
     head["best_head"] = {{"heads", a.best.heads}, {"layer", a.best.layer}, {"head", a.best.head}};
   }
@@ -84,7 +91,7 @@ std::string attention_json(const RecordedAttention& a, const Form& form) {
   text.pop_back();
   if (a.window > 0) text += ",\"centers\":" + nested(a.centers, {a.layers, a.heads, a.rows});
   if (form.compact) {
-    const int64_t first_row = form.shared.rank == 0 ? 0 : a.kind == "encoder-self" ? a.rows : form.shared.rows;
+    const int64_t first_row = form.shared.rank == 0 ? 0 : has_source_rows(a) ? a.rows : form.shared.rows;
     return text + fmt::format(",\"packed\":\"{}\"}}", pack_weights(a, first_row));
   }
   if (!a.scores.empty()) text += ",\"scores\":" + nested(a.scores, {a.layers, a.heads, a.rows, a.columns});
@@ -102,12 +109,22 @@ std::string text_of(const AttentionRecord& r, const Form& form) {
   } else {
     head["source"] = sentence_json(r.source_text, r.source);
   }
+  if (!r.task.empty()) head["task"] = r.task;
   head["target"] = sentence_json(r.target_text, std::span(r.target).subspan(first));
   head["steps"] = std::move(steps);
   head["score"] = form.number(r.score);
   head["log_probability"] = form.number(r.log_probability);
   head["ended"] = r.ended;
   head["cut"] = r.truncated;
+  for (const ClassProbability& c : r.classes) {
+    head["classes"].push_back({{"label", c.label}, {"probability", form.number(c.probability)}});
+  }
+  if (r.answer) {
+    head["answer"] = {{"text", r.answer->text},
+                      {"begin", r.answer->begin},
+                      {"end", r.answer->end},
+                      {"probability", form.number(r.answer->probability)}};
+  }
   std::string text = head.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.pop_back();
   text += ",\"attentions\":[";
@@ -150,7 +167,7 @@ Shared shared_by(const AttentionRecord& a, const AttentionRecord& b) {
   while (shared.tokens < shared.rows && same_step(a, b, static_cast<size_t>(shared.tokens))) ++shared.tokens;
   for (size_t i = 0; i < a.attentions.size(); ++i) {
     const RecordedAttention &x = a.attentions[i], &y = b.attentions[i];
-    const bool encoder = x.kind == "encoder-self";
+    const bool encoder = has_source_rows(x);
     if (x.kind != y.kind || x.layers != y.layers || x.heads != y.heads) return {};
     int64_t rows = 0;
     while (rows < (encoder ? x.rows : shared.rows) && same_row(x, y, rows)) ++rows;

@@ -13,7 +13,10 @@
 namespace fovea {
 
 void ReduceOptions::describe(Fields& f) {
-  f.add("attention", attention, "Attention to show.").choices({"cross", "encoder-self", "decoder-self"});
+  std::vector<std::string> kinds = {"auto"};
+  for (const AttentionKindEntry& kind : attention_kinds()) kinds.emplace_back(kind.name);
+  f.add("attention", attention, "Attention to show; auto is cross, or the first that the model has.")
+      .choices(std::move(kinds));
   f.add("heads", heads,
         "How to combine heads and layers into one matrix: mean, max, one (the head given by `layer` and `head`), "
         "rollout (Abnar & Zuidema 2020), or best (what aligned words best when that was measured).")
@@ -27,7 +30,8 @@ void ReduceOptions::describe(Fields& f) {
 
 namespace {
 
-const RecordedAttention& find_attention(const AttentionRecord& record, const std::string& kind, int64_t model) {
+const RecordedAttention& find_attention(const AttentionRecord& record, const std::string& asked, int64_t model) {
+  const std::string kind = asked == "auto" ? default_attention(record) : asked;
   std::string there;
   for (const RecordedAttention& a : record.attentions) {
     if (a.kind == kind && a.model == model - 1) return a;
@@ -139,6 +143,9 @@ std::vector<float> rollout(const RecordedAttention& a) {
 Grid rolled_out(const AttentionRecord& record, const RecordedAttention& a, const ReduceOptions& o) {
   Grid grid;
   if (a.kind != "cross") {
+    const AttentionKindEntry* kind = find_attention_kind(a.kind);
+    check(kind != nullptr && (kind->columns == kind->rows || kind->columns == AttentionAxis::kTargetInputs),
+          "heads: expected self-attention or cross attention for rollout, got {}", a.kind);
     grid.weights = rollout(a);
     grid.title = fmt::format("{} attention, rollout through {}, mean of heads", a.kind, plural(a.layers, "layer"));
     return grid;
@@ -196,6 +203,15 @@ AxisLabels shifted_right(AxisLabels axis) {
   return axis;
 }
 
+AxisLabels named_rows(const std::vector<std::string>& names) {
+  AxisLabels axis;
+  for (const std::string& name : names) {
+    axis.label_of_token.push_back(std::ssize(axis.labels));
+    axis.labels.push_back({name, true, false});
+  }
+  return axis;
+}
+
 // Merges subwords into words: columns are summed and rows averaged, so that a row still sums to 1. A word is absent
 // from a row where all of its tokens are.
 std::vector<float> merge_subwords(const std::vector<float>& weights, const AxisLabels& rows,
@@ -234,13 +250,26 @@ std::vector<StepNote> notes_of(const AttentionRecord& record, const AxisLabels& 
 Grid with_labels(Grid grid, const AttentionRecord& record, const RecordedAttention& a, const ReduceOptions& o) {
   const AxisLabels source = labels_of(record.source, record.source_text, o.words),
                    target = labels_of(record.target, record.target_text, o.words);
-  const AxisLabels rows = a.kind == "encoder-self" ? source : target;
-  const AxisLabels columns = a.kind == "decoder-self" ? shifted_right(target) : source;
-  grid.row_name = a.kind == "encoder-self" ? "source" : "target";
-  grid.column_name = a.kind == "decoder-self" ? "written before" : "source";
+  const AttentionKindEntry* kind = find_attention_kind(a.kind);
+  check(kind != nullptr, "attention: unknown kind {}", a.kind);
+  const auto labels = [&](AttentionAxis axis) {
+    return axis == AttentionAxis::kSource ? source : axis == AttentionAxis::kTarget ? target : shifted_right(target);
+  };
+  const AxisLabels rows = a.row_labels.empty() ? labels(kind->rows) : named_rows(a.row_labels);
+  const AxisLabels columns = labels(kind->columns);
+  const bool reads_passage = record.answer.has_value();
+  const auto name = [&](AttentionAxis axis) {
+    if (axis == AttentionAxis::kTargetInputs) return "written before";
+    if (axis == AttentionAxis::kSource) return reads_passage ? "passage" : "source";
+    return reads_passage ? "question" : "target";
+  };
+  grid.row_name = a.row_labels.empty() ? name(kind->rows) : a.kind;
+  grid.column_name = name(kind->columns);
   const SelectionEntry* selection = find_entry(selections(), a.selection);
   grid.hard = selection != nullptr && selection->hard;
-  if (a.kind != "encoder-self") grid.notes = notes_of(record, rows);
+  if (a.row_labels.empty() && kind->rows == AttentionAxis::kTarget && !record.steps.empty()) {
+    grid.notes = notes_of(record, rows);
+  }
   if (o.words) {
     grid.title += ", by words";
     grid.weights = merge_subwords(grid.weights, rows, columns);
@@ -251,6 +280,13 @@ Grid with_labels(Grid grid, const AttentionRecord& record, const RecordedAttenti
 }
 
 }  // namespace
+
+std::string default_attention(const AttentionRecord& record) {
+  for (const RecordedAttention& a : record.attentions) {
+    if (a.kind == "cross") return a.kind;
+  }
+  return record.attentions.empty() ? "cross" : record.attentions.front().kind;
+}
 
 Grid reduce(const AttentionRecord& record, const ReduceOptions& asked) {
   const RecordedAttention& a = find_attention(record, asked.attention, asked.member);

@@ -13,7 +13,7 @@
 namespace fovea {
 
 struct ReduceOptions {
-  std::string attention = "cross";
+  std::string attention = "auto";
   std::string heads = "mean";
   int64_t layer = 0;
   int64_t head = 0;
@@ -23,6 +23,8 @@ struct ReduceOptions {
   void describe(Fields& fields);
 };
 
+// The kind that "auto" stands for: cross, or the first of the record.
+std::string default_attention(const AttentionRecord& record);
 // Throws an Error that lists the attentions, layers or heads of the record if it does not have the one asked for.
 Grid reduce(const AttentionRecord& record, const ReduceOptions& options);
 // One grid for every head of every layer, layer by layer.

@@ -409,5 +409,17 @@ TEST(Vocabulary, UnknownKindsAreRefused) {
                "expected unigram, bpe, word or character as kind, got \"syllable\"");
 }
 
+TEST(Vocabulary, CaseFoldingKeepsTheOffsetsOfTheText) {
+  const std::vector<std::string> lines(50, "the cat saw a straße in the City");
+  VocabularyOptions options{.kind = "bpe", .size = 60};
+  options.normalisation = "nmt_nfkc_cf";
+  const auto vocabulary = train_vocabulary(lines, options).vocabulary;
+  EXPECT_EQ(vocabulary->encode("The CAT"), vocabulary->encode("the cat"));
+  const std::string text = "THE Cat saw";
+  std::string covered;
+  for (const Token& token : vocabulary->tokenise(text)) covered += text.substr(token.begin, token.end - token.begin);
+  EXPECT_EQ(covered, "THECatsaw");
+}
+
 }  // namespace
 }  // namespace fovea

@@ -29,7 +29,7 @@ constexpr std::string_view kSchemas = R"json({
         "properties": {"kind": {"$ref": "#/components/schemas/Kind"}, "layers": {"type": "integer"},
                        "heads": {"type": "integer"}, "mechanism": {"type": "string"}}}},
       "examples": {"type": "array", "items": {"type": "string"}}}},
-  "Kind": {"type": "string", "enum": ["cross", "encoder-self", "decoder-self"]},
+  "Kind": {"type": "string", "enum": ["cross", "encoder-self", "decoder-self", "copy", "pooling", "passage-to-question", "question-to-passage"]},
   "Mechanisms": {"type": "object", "required": ["scores", "scopes", "selections", "relative_positions", "models",
       "encoders", "tasks"],
     "properties": {

@@ -1,5 +1,5 @@
 // One matrix of attention weights, as a view shows it, with the reduction that it comes from.
-import type { Kind, Step } from './record'
+import type { Axis, Kind, Step } from './record'
 import { runsRightToLeft, type Label } from './text'
 
 export interface StepNote {
@@ -23,8 +23,8 @@ export type Reduce = 'mean' | 'max' | 'one' | 'rollout' | 'best'
 
 export interface Grid {
   reduction: Reduction
-  rowSide: 'source' | 'target'
-  columnSide: 'source' | 'before' // before: the output before each step
+  rowSide: Axis
+  columnSide: Axis
   rows: Label[]
   columns: Label[]
   weights: Float32Array // [rows, columns], NaN where a cell is absent

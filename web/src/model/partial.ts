@@ -41,6 +41,7 @@ export class PartialRecord {
   record(): AttentionRecord | null {
     if (this.steps.length === 0) return null
     return {
+      task: '',
       architecture: this.model?.architecture ?? '',
       source: this.start.source,
       target: {
@@ -57,6 +58,8 @@ export class PartialRecord {
       log_probability: this.steps.reduce((sum, s) => sum + s.log_probability, 0),
       ended: false,
       cut: false,
+      classes: [],
+      answer: null,
       attentions: this.attentions(),
       wire: null,
     }
@@ -79,6 +82,7 @@ export class PartialRecord {
         heads: 1,
         rows: rows.length,
         columns,
+        rowLabels: [],
         best: null,
         weights: [cells],
       },

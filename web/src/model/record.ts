@@ -3,7 +3,20 @@
 import { packedSize, readRow, unpack } from './compact'
 import { TooLarge } from './inflate'
 
-export type Kind = 'cross' | 'encoder-self' | 'decoder-self'
+// What the rows or columns of an attention are. The inputs of a decoder are the begin mark and every target token but the
+// last. src/attention/record.cpp has the same table.
+export type Axis = 'source' | 'target' | 'before'
+export const kinds = {
+  cross: { rows: 'target', columns: 'source' },
+  'encoder-self': { rows: 'source', columns: 'source' },
+  'decoder-self': { rows: 'target', columns: 'before' },
+  copy: { rows: 'target', columns: 'source' },
+  pooling: { rows: 'target', columns: 'source' },
+  'passage-to-question': { rows: 'source', columns: 'target' },
+  'question-to-passage': { rows: 'target', columns: 'source' },
+} as const satisfies Record<string, { rows: Axis; columns: Axis }>
+export type Kind = keyof typeof kinds
+export const kindNames = Object.keys(kinds) as Kind[]
 
 export interface Token {
   text: string
@@ -35,6 +48,7 @@ export interface WireAttention {
   mechanism?: string
   scope?: string
   selection?: string
+  row_labels?: string[] // of rows that are no tokens: the hops of a pooling
   model?: number | string
   best_head?: unknown
   weights?: (number | null)[][][][]
@@ -43,8 +57,23 @@ export interface WireAttention {
   packed?: string
 }
 
+// The output of a classifier, likeliest first.
+export interface ClassProbability {
+  label: string
+  probability: number
+}
+
+// The output of reading comprehension: characters [begin, end) of the source, which is the passage.
+export interface Answer {
+  text: string
+  begin: number
+  end: number
+  probability: number
+}
+
 export interface WireRecord {
   fovea_record: number
+  task?: string
   line?: number
   rank?: number
   shares?: { rank: number; tokens: number; rows: number } // compact form: the prefix that the candidate of that rank has
@@ -57,6 +86,8 @@ export interface WireRecord {
   log_probability?: number
   ended?: boolean
   cut?: boolean
+  classes?: ClassProbability[]
+  answer?: Answer
   attentions: WireAttention[]
 }
 
@@ -68,11 +99,13 @@ export interface Attention {
   heads: number
   rows: number
   columns: number
+  rowLabels: string[] // of rows that are no tokens; otherwise empty
   best: { how: 'one' | 'mean' | 'max' | 'rollout'; layer: number; head: number } | null // 0: all layers or heads
   weights: Float32Array[] // [layer * heads + head], each [rows, columns]
 }
 
 export interface AttentionRecord {
+  task: string // empty for text to text
   architecture: string
   source: Sentence
   target: Sentence
@@ -80,6 +113,8 @@ export interface AttentionRecord {
   log_probability: number
   ended: boolean
   cut: boolean
+  classes: ClassProbability[]
+  answer: Answer | null
   attentions: Attention[]
   wire: WireRecord | null // the JSON it was read from, for export
 }
@@ -136,15 +171,47 @@ interface Size {
   columns: number
 }
 
-// Rows and columns follow from the tokens; the number of layers and heads from the attention itself.
+function readRowLabels(from: WireAttention): string[] {
+  const labels: unknown = from.row_labels ?? []
+  expect(
+    isList(labels) && labels.every((label) => typeof label === 'string'),
+    `row labels to be texts, got ${brief(labels)}`,
+  )
+  return labels
+}
+
+const isProbability = (value: unknown): value is number =>
+  typeof value === 'number' && value >= 0 && value <= 1 + kRounding
+
+function readClasses(from: unknown): ClassProbability[] {
+  const right =
+    isList(from) &&
+    (from as (ClassProbability | null)[]).every((c) => typeof c?.label === 'string' && isProbability(c.probability))
+  expect(right, `classes with labels and probabilities, got ${brief(from)}`)
+  return from as ClassProbability[]
+}
+
+function readAnswer(from: unknown, source: Sentence): Answer | null {
+  if (from === undefined) return null
+  const answer = from as Answer | null
+  const { length } = source.text
+  const right =
+    typeof answer?.text === 'string' &&
+    isCount(answer.begin, 0, length) &&
+    isCount(answer.end, answer.begin, length) &&
+    isProbability(answer.probability)
+  expect(right, `an answer with its place in the source, got ${brief(from)}`)
+  return answer
+}
+
+// Rows and columns follow from the tokens or row labels; the number of layers and heads from the attention itself.
 function sizeOf(from: WireAttention, source: Sentence, target: Sentence): Size {
   const [s, t] = [source.tokens.length, target.tokens.length]
-  expect(
-    ['cross', 'encoder-self', 'decoder-self'].includes(from.kind),
-    `an attention of kind cross, encoder-self or decoder-self, got ${brief(from.kind)}`,
-  )
-  const rows = from.kind === 'encoder-self' ? s : t
-  const columns = from.kind === 'decoder-self' ? t : s
+  expect(kindNames.includes(from.kind), `an attention of kind ${kindNames.join(', ')}, got ${brief(from.kind)}`)
+  const labels = readRowLabels(from)
+  const size = (axis: Axis): number => (axis === 'source' ? s : t)
+  const rows = labels.length > 0 ? labels.length : size(kinds[from.kind].rows)
+  const columns = size(kinds[from.kind].columns)
   const [layers, heads] =
     from.packed !== undefined
       ? isList(from.shape)
@@ -249,7 +316,9 @@ function attentionsOf(
   const read = first.map((from): Read => {
     const size = sizeOf(from, source, target)
     const other = shared?.attentions.find((a) => a.kind === from.kind)
-    const rows = !shared ? 0 : from.kind === 'encoder-self' ? size.rows : wire.shares!.rows
+    const { rows: across, columns: down } = kinds[from.kind]
+    const sameForAll = across === 'source' && down === 'source'
+    const rows = !shared ? 0 : sameForAll ? size.rows : wire.shares!.rows
     const fits =
       rows === 0 ||
       (other &&
@@ -271,16 +340,20 @@ function finish(
   sides: Pick<AttentionRecord, 'source' | 'target' | 'steps'>,
 ): AttentionRecord {
   return {
+    task: textOr(wire.task, ''),
     architecture: textOr(wire.architecture, ''),
     ...sides,
     log_probability: typeof wire.log_probability === 'number' ? wire.log_probability : 0,
     ended: wire.ended !== false,
     cut: wire.cut === true,
+    classes: readClasses(wire.classes ?? []),
+    answer: readAnswer(wire.answer, sides.source),
     attentions: read.map(({ from, size, shared, rows }) => ({
       kind: from.kind,
       mechanism: textOr(from.mechanism, ''),
       hard: from.selection === 'hard',
       ...size,
+      rowLabels: readRowLabels(from),
       best: readBest(from.best_head, size),
       weights: packed.has(from) ? readPacked(packed.get(from)!, size, shared, rows) : readWhole(from, size),
     })),

@@ -2,7 +2,7 @@
 // asked. The grid states the reduction. src/view/reduce.cpp computes the same; tests/view/cases/reductions.json has the
 // cases of both.
 import type { Grid, Reduce, StepNote } from './grid'
-import type { Attention, AttentionRecord, Kind } from './record'
+import { kinds, type Attention, type AttentionRecord, type Axis, type Kind } from './record'
 import { mergeSubwords, labelsOf, shiftedRight, type AxisLabels } from './subwords'
 
 export interface ReduceOptions {
@@ -17,6 +17,8 @@ export const attentionOf = (record: AttentionRecord, kind: Kind): Attention | un
   record.attentions.find((a) => a.kind === kind)
 
 export function canRollOut(record: AttentionRecord, kind: Kind): boolean {
+  const { rows, columns } = kinds[kind]
+  if (kind !== 'cross' && rows !== columns && columns !== 'before') return false
   return attentionOf(record, kind === 'cross' ? 'encoder-self' : kind) !== undefined
 }
 
@@ -142,23 +144,32 @@ interface Reduced {
   heads: number
 }
 
+const namedRows = (names: readonly string[]): AxisLabels => ({
+  labels: names.map((text) => ({ text, spaceBefore: true, mark: false })),
+  labelOfToken: names.map((_, i) => i),
+})
+
 // Adds names, labels and notes to weights between tokens, and merges them into words if asked.
 function withLabels(record: AttentionRecord, a: Attention, o: ReduceOptions, r: Reduced): Grid {
   const source = labelsOf(record.source, o.words)
   const target = labelsOf(record.target, o.words)
-  const rows = a.kind === 'encoder-self' ? source : target
-  const columns = a.kind === 'decoder-self' ? shiftedRight(target) : source
+  const labels = (axis: Axis): AxisLabels =>
+    axis === 'source' ? source : axis === 'target' ? target : shiftedRight(target)
+  const axes = kinds[a.kind]
+  const named = a.rowLabels.length > 0
+  const rows = named ? namedRows(a.rowLabels) : labels(axes.rows)
+  const columns = labels(axes.columns)
   const { weights, ...what } = r
   return {
     reduction: { kind: a.kind, how: o.how, words: o.words, ...what },
-    rowSide: a.kind === 'encoder-self' ? 'source' : 'target',
-    columnSide: a.kind === 'decoder-self' ? 'before' : 'source',
+    rowSide: axes.rows,
+    columnSide: axes.columns,
     rows: rows.labels,
     columns: columns.labels,
     weights: o.words ? mergeSubwords(weights, rows, columns) : weights,
     firstToken: rows.labels.map((_, label) => rows.labelOfToken.indexOf(label)),
     columnWord: columns.labelOfToken,
-    notes: a.kind === 'encoder-self' ? [] : notesOf(record, rows),
+    notes: named || axes.rows !== 'target' || record.steps.length === 0 ? [] : notesOf(record, rows),
     hard: a.hard,
   }
 }

@@ -15,7 +15,7 @@ export function labelsOf(sentence: Sentence, words: boolean): AxisLabels {
   let end = 0
   sentence.tokens.forEach((token, i) => {
     const before = sentence.tokens[i - 1]
-    const startsLabel = !words || !before || token.starts_word || token.mark || before.mark
+    const startsLabel = !words || !before || token.starts_word !== false || token.mark || before.mark
     if (startsLabel) {
       axis.labels.push({ text: token.text, spaceBefore: i > 0 && token.begin > end, mark: token.mark ?? false })
       wordBegin = token.begin

@@ -1,11 +1,12 @@
 // Writes the state to the address and reads it back. Defaults are left out; invalid values are ignored.
 import { effect } from '@preact/signals'
+import { kindNames } from '../model/record'
 import type { Edit } from '../model/whatif'
 import { kDefaults, kViews, set, state, type State } from './store'
 
 const kChoices: Partial<Record<keyof State, readonly string[]>> = {
   view: kViews,
-  kind: ['cross', 'encoder-self', 'decoder-self'],
+  kind: kindNames,
   how: ['mean', 'max', 'one', 'rollout', 'best'],
   scale: ['linear', 'sqrt', 'log'],
   palette: ['blues', 'greys'],
