@@ -18,8 +18,10 @@
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/evaluate_alignment.h"
+#include "fovea/evaluate_classes.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
+#include "store/shipped.h"
 #include "text/lines.h"
 #include "text/utf8.h"
 
@@ -266,6 +268,9 @@ int evaluate_links(const EvaluateFlags& flags) {
 
 int evaluate(const EvaluateFlags& flags) {
   if (!flags.alignment.gold.empty()) return evaluate_links(flags);
+  if (!flags.models.empty() && task_of_model(find_model(flags.models.front())) == "classify") {
+    return evaluate_classes({flags.source, flags.output, flags.json}, flags.for_predictor());
+  }
   check(!flags.references.empty(), "evaluate: expected --references");
   check(flags.models.empty() != flags.hypotheses.empty(), "evaluate: expected either --hypotheses or --model, got {}",
         flags.models.empty() ? "neither" : "both");

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "fovea/commands.h"
+#include "store/classifier_folder.h"
 #include "store/model_folder.h"
 #include "store/shipped.h"
 
@@ -16,7 +17,11 @@ namespace {
 int pack(const std::string& from, const std::string& to) {
   const std::string folder = find_model(from);
   check(!std::filesystem::exists(to), "{}: expected a new folder, got one that exists", to);
-  save_packed(to, load_model(folder, Device::cpu()));
+  if (task_of_model(folder) == "classify") {
+    save_packed(to, load_classifier(folder, Device::cpu()));
+  } else {
+    save_packed(to, load_model(folder, Device::cpu()));
+  }
   const auto size = [](const std::string& of) {
     return static_cast<double>(std::filesystem::file_size(of + "/model.safetensors")) / 1e6;
   };

@@ -55,6 +55,12 @@ int64_t load_matching_weights(const std::string& folder, const Parameters& param
 // Saves a model with 8-bit matrices, in a quarter of its size, as models are shipped.
 void save_packed(const std::string& folder, const LoadedModel& model);
 
+// The parts of a folder that models of every task have.
+void create_model_folder(const std::string& folder);
+// The vocabulary of a side. Error unless it has as many tokens as config.json says.
+std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side, int64_t words);
+void save_packed_weights(const std::string& folder, const Parameters& parameters);
+
 std::vector<NamedTensor> named_tensors(const Parameters& parameters, const Tensor& values,
                                        const std::string& prefix = {});
 // Reads all parameters. Throws an Error if the file lacks one.
