@@ -7,12 +7,13 @@
 
 #include "base/error.h"
 #include "base/thousands.h"
-#include "base/threads.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
+#include "fovea/flags.h"
 #include "fovea/output.h"
-#include "fovea/reader_flags.h"
+#include "fovea/passage.h"
 #include "tasks/answer_set.h"
+#include "tasks/reader.h"
 #include "text/lines.h"
 
 namespace fovea::app {
@@ -21,9 +22,9 @@ namespace {
 
 constexpr size_t kLinesAtOnce = 1024;  // questions that are batched together
 
-struct AnswerFlags : ReaderFlags {
+struct AnswerFlags : PredictorFlags {
   std::vector<std::string> questions;
-  std::string input = "-", output;
+  std::string passage, input = "-", output;
   int64_t nbest = 1;
   bool json = false;
 };
@@ -122,7 +123,7 @@ class LineAnswerer {
 
 int answer_arguments(const AnswerFlags& flags) {
   const std::string passage = read_passage(flags.passage);
-  const Reader reader = flags.load_reader();
+  const Reader reader(flags.prepare(), flags.options);
   LineAnswerer answerer(flags, reader);
   std::vector<InputLine> lines;
   for (const std::string& question : flags.questions) {
@@ -134,7 +135,7 @@ int answer_arguments(const AnswerFlags& flags) {
 
 int answer_lines(AnswerFlags flags) {
   flags.json = true;
-  const Reader reader = flags.load_reader();
+  const Reader reader(flags.prepare(), flags.options);
   LineAnswerer answerer(flags, reader);
   LineReader input(flags.input, kMaxJsonLine);
   if (flags.input == "-" && isatty(STDIN_FILENO) == 1) {
@@ -162,7 +163,7 @@ int answer_lines(AnswerFlags flags) {
 }
 
 int answer(const AnswerFlags& flags) {
-  check(!flags.models.empty(), "answer: expected --model with a model of the task answer");
+  check(!flags.model.empty(), "answer: expected --model with a model of the task answer");
   check(flags.passage.empty() == flags.questions.empty(), "answer: expected {}",
         flags.passage.empty() ? "--passage FILE for the question" : "a question about the passage");
   return flags.passage.empty() ? answer_lines(flags) : answer_arguments(flags);
@@ -176,7 +177,9 @@ void add_answer(CLI::App& app, Run& run) {
   CLI::Option* questions =
       command->add_option("question", flags->questions, "Questions about --passage; each argument is one question.");
   questions->type_name("TEXT");
-  add_reader_flags(*command, *flags);
+  add_predictor_flags(*command, *flags);
+  command->add_option("-p,--passage", flags->passage, "File with the passage; - for standard input.")
+      ->type_name("FILE");
   command->add_option("-i,--input", flags->input, "File of JSON lines; - for standard input.")
       ->type_name("FILE")
       ->excludes(questions);

@@ -20,8 +20,10 @@
 #include "fovea/console.h"
 #include "fovea/evaluate_alignment.h"
 #include "fovea/evaluate_answers.h"
+#include "fovea/evaluate_classes.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
+#include "store/shipped.h"
 #include "text/lines.h"
 #include "text/utf8.h"
 
@@ -268,10 +270,15 @@ int evaluate_links(const EvaluateFlags& flags) {
 
 int evaluate(const EvaluateFlags& flags) {
   if (!flags.alignment.gold.empty()) return evaluate_links(flags);
-  if (is_answer_model(flags)) {
-    return evaluate_answers({flags.source, flags.output, answer_metrics_among(flags.names), flags.json}, flags);
+  const std::string task = flags.models.empty() ? "" : task_of_model(find_model(flags.models.front()));
+  const std::string answer_metrics = answer_metrics_among(flags.names);
+  if (task == "answer") {
+    return evaluate_answers({flags.source, flags.output, answer_metrics, flags.json}, flags.for_predictor());
   }
-  check(answer_metrics_among(flags.names).empty(), "--metrics: squad and cmrc are for models of the task answer");
+  check(answer_metrics.empty(), "--metrics: {} is for models of the task answer", answer_metrics);
+  if (task == "classify") {
+    return evaluate_classes({flags.source, flags.output, flags.json}, flags.for_predictor());
+  }
   check(!flags.references.empty(), "evaluate: expected --references");
   check(flags.models.empty() != flags.hypotheses.empty(), "evaluate: expected either --hypotheses or --model, got {}",
         flags.models.empty() ? "neither" : "both");

@@ -10,10 +10,8 @@
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/output.h"
-#include "fovea/reader_flags.h"
-#include "store/model_folder.h"
-#include "store/shipped.h"
 #include "tasks/answer_set.h"
+#include "tasks/reader.h"
 
 namespace fovea::app {
 
@@ -30,11 +28,7 @@ std::string answer_metrics_among(const std::vector<std::string>& metrics) {
   return "";
 }
 
-bool is_answer_model(const ModelFlags& flags) {
-  return flags.models.size() == 1 && task_of_model(find_model(flags.models.front())) == "answer";
-}
-
-int evaluate_answers(const AnswerTest& test, const ModelFlags& flags) {
+int evaluate_answers(const AnswerTest& test, const PredictorFlags& flags) {
   check(!test.source.empty(), "evaluate: a model of the task answer needs --source with questions and answers (JSON)");
   const AnswerSet set = read_answer_set(std::vector{test.source});
   Console console(stderr);
@@ -50,8 +44,7 @@ int evaluate_answers(const AnswerTest& test, const ModelFlags& flags) {
     for (const AnswerReference& reference : question.references) segment.references.push_back(reference.text);
     baseline.push_back({best_sentence(passage, question.question), segment.references});
   }
-  const Reader reader =
-      load_reader_named(flags.models, {flags.translator.device, flags.translator.precision}, flags.threads);
+  const Reader reader(flags.prepare(), flags.options);
   const std::vector<Reading> readings = reader.answer(questions, {}, [&](int64_t done) {
     console.live(fmt::format("answered {} of {}", thousands(done), counted(std::ssize(questions), "question")));
   });

@@ -17,8 +17,6 @@ struct AnswerTest {
 
 // "squad" or "cmrc", if the metrics have one of them; otherwise empty.
 std::string answer_metrics_among(const std::vector<std::string>& metrics);
-// Whether the flags name one model, of the task answer.
-bool is_answer_model(const ModelFlags& flags);
-int evaluate_answers(const AnswerTest& test, const ModelFlags& flags);
+int evaluate_answers(const AnswerTest& test, const PredictorFlags& flags);
 
 }  // namespace fovea::app

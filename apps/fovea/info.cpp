@@ -7,6 +7,7 @@
 
 #include "base/thousands.h"
 #include "fovea/commands.h"
+#include "store/classifier_folder.h"
 #include "store/model_folder.h"
 #include "store/shipped.h"
 #include "tasks/answer_model.h"
@@ -15,28 +16,69 @@ namespace fovea::app {
 
 namespace {
 
-// The settings of a model that have an effect, and its tensors.
-void print_details(const Fields& fields, const Parameters& parameters, bool tensors) {
-  for (const Field& field : fields.list()) {
-    const bool setting = field.key().starts_with("model.") || field.key().starts_with("answer.");
-    if (setting && field.why_unused().empty()) fmt::print("  {} = {}\n", field.key(), field.text());
+void print_size(const std::string& folder, std::string_view what, const Parameters& parameters) {
+  fmt::print("{}: {}, {} parameters, {:.1f} MB\n", folder, what, thousands(parameters.count()),
+             static_cast<double>(std::filesystem::file_size(folder + "/model.safetensors")) / 1e6);
+}
+
+void print_vocabulary(std::string_view side, const Vocabulary& v) {
+  fmt::print("{} vocabulary: {} {} tokens\n", side, thousands(v.size()), v.kind());
+}
+
+void print_attentions(const Model& model) {
+  for (const AttentionInfo& a : model.attentions()) {
+    fmt::print("{} attention: {}, {}\n", name_of(a.kind), a.config.mechanism(), counted(a.layers, "layer"));
   }
-  if (!tensors) return;
+}
+
+void print_limit(std::string_view side, int64_t tokens) {
+  if (tokens > 0) fmt::print("maximum {} length: {} tokens\n", side, thousands(tokens));
+}
+
+// The settings of these sections that have an effect.
+void print_settings(const Fields& fields, std::initializer_list<std::string_view> sections) {
+  for (const Field& field : fields.list()) {
+    for (const std::string_view section : sections) {
+      if (field.key().starts_with(section) && field.why_unused().empty())
+        fmt::print("  {} = {}\n", field.key(), field.text());
+    }
+  }
+}
+
+void print_tensors(const Parameters& parameters) {
   for (const Parameter& p : parameters.list()) fmt::print("  {} {}\n", p.name(), p.shape());
 }
 
-int reader_info(const std::string& folder, bool tensors) {
-  LoadedReader loaded = load_reader(folder, Device::cpu());
-  fmt::print("{}: {}, answers questions about a passage, {} parameters, {:.1f} MB\n", folder,
-             loaded.config.answer.interaction, thousands(loaded.parameters->count()),
-             static_cast<double>(std::filesystem::file_size(folder + "/model.safetensors")) / 1e6);
-  fmt::print("vocabulary: {} {} tokens\n", thousands(loaded.vocabulary->size()), loaded.vocabulary->kind());
-  if (loaded.characters) fmt::print("characters: {}\n", thousands(loaded.characters->size()));
-  for (const AttentionInfo& a : loaded.model->attentions()) {
-    fmt::print("{} attention: {}, {}\n", name_of(a.kind), a.config.mechanism(), counted(a.layers, "layer"));
-  }
-  print_details(fields_of(loaded.config), *loaded.parameters, tensors);
-  return kDone;
+void describe(const std::string& folder, LoadedModel loaded, bool tensors) {
+  print_size(folder, loaded.config.model.architecture, *loaded.parameters);
+  print_vocabulary("source", *loaded.source);
+  print_vocabulary("target", *loaded.target);
+  print_attentions(*loaded.model);
+  print_limit("source", loaded.model->max_source());
+  print_limit("target", loaded.model->max_target());
+  print_settings(fields_of(loaded.config), {"model."});
+  if (tensors) print_tensors(*loaded.parameters);
+}
+
+void describe(const std::string& folder, LoadedClassifier loaded, bool tensors) {
+  ClassifierFolderConfig& config = loaded.config;
+  print_size(folder, fmt::format("classify, {} encoder", config.model.encoder), *loaded.parameters);
+  fmt::print("{} classes: {}\n", config.labels.size(), fmt::join(config.labels, ", "));
+  print_vocabulary("source", *loaded.source);
+  print_attentions(*loaded.model);
+  print_limit("source", config.max_source);
+  print_settings(fields_of(config), {"model.embedding", "model.encoder", "classifier."});
+  if (tensors) print_tensors(*loaded.parameters);
+}
+
+void describe(const std::string& folder, LoadedReader loaded, bool tensors) {
+  print_size(folder, fmt::format("answer, {}", loaded.config.answer.interaction), *loaded.parameters);
+  print_vocabulary("source", *loaded.vocabulary);
+  if (loaded.characters) print_vocabulary("character", *loaded.characters);
+  print_attentions(*loaded.model);
+  print_settings(fields_of(loaded.config),
+                 {"model.embedding", "model.encoder", "model.hidden", "model.cell", "answer."});
+  if (tensors) print_tensors(*loaded.parameters);
 }
 
 int info(const std::string& given, bool tensors) {
@@ -50,25 +92,14 @@ int info(const std::string& given, bool tensors) {
     return kDone;
   }
   const std::string folder = find_model(given);
-  if (task_of_model(folder) == "answer") return reader_info(folder, tensors);
-  LoadedModel loaded = load_model(folder, Device::cpu());
-  fmt::print("{}: {}, {} parameters, {:.1f} MB\n", folder, loaded.config.model.architecture,
-             thousands(loaded.parameters->count()),
-             static_cast<double>(std::filesystem::file_size(folder + "/model.safetensors")) / 1e6);
-  const auto side = [](std::string_view name, const Vocabulary& v) {
-    fmt::print("{} vocabulary: {} {} tokens\n", name, thousands(v.size()), v.kind());
-  };
-  side("source", *loaded.source);
-  side("target", *loaded.target);
-  for (const AttentionInfo& a : loaded.model->attentions()) {
-    fmt::print("{} attention: {}, {}\n", name_of(a.kind), a.config.mechanism(), counted(a.layers, "layer"));
+  const std::string task = task_of_model(folder);
+  if (task == "answer") {
+    describe(folder, load_reader(folder, Device::cpu()), tensors);
+  } else if (task == "classify") {
+    describe(folder, load_classifier(folder, Device::cpu()), tensors);
+  } else {
+    describe(folder, load_model(folder, Device::cpu()), tensors);
   }
-  const auto limit = [](std::string_view name, int64_t tokens) {
-    if (tokens > 0) fmt::print("maximum {} length: {} tokens\n", name, thousands(tokens));
-  };
-  limit("source", loaded.model->max_source());
-  limit("target", loaded.model->max_target());
-  print_details(fields_of(loaded.config), *loaded.parameters, tensors);
   return kDone;
 }
 
