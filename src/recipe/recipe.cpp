@@ -201,6 +201,7 @@ void Recipe::describe(Fields& f) {
   f.section("source_vocabulary", source_vocabulary);
   f.section("target_vocabulary", target_vocabulary).needs(!data.shared_vocabulary, "data.shared_vocabulary = false");
   f.section("model", model);
+  f.section("answer", answer).needs(task == "answer", "task = answer");
   f.section("batch", batch);
   f.section("training", training);
   f.section("validation", validation);
@@ -219,6 +220,13 @@ void Recipe::describe(Fields& f) {
 }
 
 namespace {
+
+void check_answer(const Recipe& r, const std::string& path) {
+  check(r.data.generator.empty(), "{}: data.generator: expected data.train (JSON files) for the task answer", path);
+  check(!r.data.train.empty(), "{}: expected data.train, files with passages, questions and answers", path);
+  check(r.answer.stride <= r.answer.window, "{}: answer.stride: expected at most answer.window = {}, got {}", path,
+        r.answer.window, r.answer.stride);
+}
 
 // Of a task that learns classes, not text.
 void check_classify(const Recipe& r, const std::string& path) {
@@ -261,6 +269,8 @@ void check_text_to_text(const Recipe& r, const std::string& path) {
 void check_recipe(const Recipe& r, const std::string& path) {
   if (r.task == "classify") {
     check_classify(r, path);
+  } else if (r.task == "answer") {
+    check_answer(r, path);
   } else {
     check_text_to_text(r, path);
   }

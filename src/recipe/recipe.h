@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "decode/search.h"
+#include "models/answer_config.h"
 #include "models/config.h"
 #include "models/text_classifier.h"
 #include "store/task_names.h"
@@ -91,6 +92,7 @@ struct Recipe {
   DataConfig data;
   VocabularyOptions source_vocabulary, target_vocabulary;
   ModelConfig model;
+  AnswerConfig answer;
   BatchOptions batch;
   TrainingConfig training;
   ValidationConfig validation;

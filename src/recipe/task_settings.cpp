@@ -55,12 +55,50 @@ std::string text_to_text_tasks() {
   return "task = " + names;
 }
 
+// The task answer has no target text and nothing that decodes it.
+void mark_unused_by_answer(const Recipe& r, Fields& f) {
+  static constexpr std::string_view kUnused[] = {"data.generator",
+                                                 "data.generated",
+                                                 "data.shared_vocabulary",
+                                                 "data.alignment",
+                                                 "data.max_source",
+                                                 "data.max_target",
+                                                 "data.max_ratio",
+                                                 "data.drop_duplicates",
+                                                 "data.sampling",
+                                                 "target_vocabulary.",
+                                                 "model.decoder_layers",
+                                                 "model.input_feeding",
+                                                 "model.tie_embeddings",
+                                                 "model.copy",
+                                                 "model.attention.",
+                                                 "batch.reverse_source",
+                                                 "training.label_smoothing",
+                                                 "training.guided_alignment",
+                                                 "training.coverage_loss",
+                                                 "training.baseline_decay",
+                                                 "validation.tokenizer",
+                                                 "validation.search."};
+  for (const Field& field : f.list()) {
+    const bool unused = std::any_of(std::begin(kUnused), std::end(kUnused),
+                                    [&](std::string_view key) { return field.key().starts_with(key); });
+    if (unused) f.find(field.key()).has_no_effect("the task answer does not use it");
+  }
+  const bool recurrent = !r.answer.joint() || r.model.encoder != "transformer";
+  f.find("model.architecture").needs(r.model.encoder.empty(), "no model.encoder");
+  for (const char* key : {"model.hidden", "model.cell"}) {
+    f.find(key).needs(recurrent, "answer.interaction = attention-flow or model.encoder = recurrent");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> all_metric_names() {
   std::vector<std::string> all = validation_metric_names();
-  for (const std::string& name : classification_metric_names()) {
-    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+  for (const auto& names : {answer_metric_names(), classification_metric_names()}) {
+    for (const std::string& name : names) {
+      if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+    }
   }
   return all;
 }
@@ -68,16 +106,19 @@ std::vector<std::string> all_metric_names() {
 std::vector<std::string> metrics_of_task(std::string_view task) {
   const TaskName* known = find_task(task);
   if (known == nullptr) return all_metric_names();
-  return task == "classify" ? classification_metric_names() : validation_metric_names();
+  return task == "classify" ? classification_metric_names()
+         : task == "answer" ? answer_metric_names()
+                            : validation_metric_names();
 }
 
 void limit_to_task(Fields& fields, const Recipe& recipe) {
   const TaskName* task = find_task(recipe.task);
   if (task == nullptr) return;
-  if (task->text_to_text) {
+  if (task->name != "classify") {
     for (const std::string_view key : {"data.embeddings", "training.freeze_embeddings"}) {
       fields.find(key).needs(false, "task = classify");
     }
+    if (task->name == "answer") mark_unused_by_answer(recipe, fields);
     return;
   }
   const EncoderEntry* encoder =

@@ -46,6 +46,8 @@ void FolderConfig::describe(Fields& f) {
         "What aligns words best: one head, or the mean, max or rollout of several; empty if not measured.");
   f.add("best_layer", best_layer, "Layer of these heads, counted from 1; 0 for all layers.").at_least(0);
   f.add("best_head", best_head, "That head, counted from 1; 0 for all heads.").at_least(0);
+  f.add("best_step", best_step, "The step of decoding that aligns a target token best: output or input.")
+      .choices({"", "output", "input"});
   f.section("model", model);
 }
 

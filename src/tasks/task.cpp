@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "recipe/recipe.h"
 #include "store/model_folder.h"
+#include "tasks/answer_task.h"
 #include "tasks/classifier.h"
 #include "tasks/classify_task.h"
+#include "tasks/reader.h"
 #include "tasks/sequence_task.h"
 
 namespace fovea {
@@ -42,6 +44,7 @@ std::span<const TaskEntry> tasks() {
       TaskEntry{kTaskNames[1].name, kTaskNames[1].help, "translate", make_sequence_task, load_sequence_predictor},
       TaskEntry{kTaskNames[2].name, kTaskNames[2].help, "translate", make_sequence_task, load_sequence_predictor},
       TaskEntry{kTaskNames[3].name, kTaskNames[3].help, "classify", make_classify_task, load_classify_predictor},
+      TaskEntry{kTaskNames[4].name, kTaskNames[4].help, "answer", make_answer_task, load_reader_predictor},
   };
   static_assert(kEntries.size() == kTaskNames.size(), "every task that a recipe may name has an entry");
   return kEntries;
