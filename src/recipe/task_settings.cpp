@@ -82,7 +82,7 @@ std::vector<std::string> metrics_of_task(std::string_view task) {
 void limit_to_task(Fields& fields, const Recipe& recipe) {
   const TaskName* task = find_task(recipe.task);
   if (task == nullptr) return;
-  if (task->text_to_text) {
+  if (task->name != "classify") {
     for (const std::string_view key : {"data.embeddings", "training.freeze_embeddings"}) {
       fields.find(key).needs(false, "task = classify");
     }
