@@ -30,6 +30,9 @@ const Changes kFiles = {"data.generator=", "data.train=a,b"}, kBleu = {"validati
               kSubwords = {"source_vocabulary.kind=bpe", "target_vocabulary.kind=bpe"},
               kShared = {"data.shared_vocabulary=true"}, kLoss = {"validation.metric=loss"},
               kHard = {"model.attention.selection=hard"};
+const Changes kAnswer = {"task=answer", "data.generator=", "data.train=a"},
+              kJoint = {"task=answer", "data.generator=", "data.train=a", "answer.interaction=joint"},
+              kNoCharacters = {"task=answer", "data.generator=", "data.train=a", "answer.character_filters=0"};
 const Changes kNone = {"seed=1"};  // changes nothing
 
 std::vector<Row> rows() {
@@ -95,6 +98,11 @@ std::vector<Row> rows() {
   add({"training.optimiser=sgd"}, kNone, {"training.beta1", "training.beta2", "training.epsilon"});
   add(kNone, {"model.attention.coverage=true"}, {"training.coverage_loss"});
   add(kNone, kHard, {"training.baseline_decay"});
+  add(kNone, kAnswer,
+      {"answer.interaction", "answer.window", "answer.stride", "answer.max_answer", "answer.max_question",
+       "answer.character_filters", "answer.match_features", "answer.lowercase"});
+  add(kJoint, kAnswer, {"answer.modelling_layers"});
+  add(kNoCharacters, kAnswer, {"answer.character_embedding", "answer.character_width", "answer.max_word"});
   add(kLoss, kBleu,
       {"validation.sentences", "validation.tokenizer", "validation.search.beam", "validation.search.no_repeat_ngram",
        "validation.search.min_length", "validation.search.max_length", "validation.search.max_ratio",
