@@ -21,6 +21,12 @@ namespace fovea::app {
 
 namespace {
 
+// The command that runs a model of the task.
+std::string command_of(const std::string& task) {
+  if (task == "sequence") return "translate";
+  return task == "dialogue" ? "chat" : task;
+}
+
 class Narrator final : public TrainingListener {
  public:
   void message(const std::string& text) override { console_.line(text); }
@@ -113,8 +119,8 @@ int train(const TrainFlags& flags) {
     narrator.console().line(fmt::format("checkpoint saved; continue with: fovea train {} --resume", recipe.folder));
     return kInterrupted;
   }
-  narrator.console().line(
-      fmt::format("model saved in {}; try it: fovea translate --model {}", recipe.folder, recipe.folder));
+  narrator.console().line(fmt::format("model saved in {}; try it: fovea {} --model {}", recipe.folder,
+                                      command_of(recipe.task), recipe.folder));
   return kDone;
 }
 

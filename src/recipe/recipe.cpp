@@ -17,7 +17,9 @@ std::vector<std::string> schedule_names() { return {"constant", "inverse-sqrt", 
 
 void DataConfig::describe(Fields& f) {
   const bool generates = !generator.empty();
-  f.add("train", train, "Training text: one TSV file, or a source file and a target file. Plain or gzip.")
+  f.add("train", train,
+        "Training text: one TSV file, or a source file and a target file; of a dialogue also one file of JSON lines, "
+        "{\"turns\": [{\"speaker\": ..., \"text\": ...}, ...]}. Plain or gzip.")
       .also_called({"train_set", "train_sets", "train_data", "corpus", "files"});
   f.add("valid", valid, "Validation text, in the same form as train.")
       .also_called({"validation", "dev", "valid_sets", "valid_data", "val"});
@@ -40,6 +42,13 @@ void DataConfig::describe(Fields& f) {
       .also_called({"joint_vocabulary", "shared_vocab", "share_vocab"});
   f.add("alignment", alignment, "Word alignments of train in Pharaoh format (0-0 1-2 ...), for guided_alignment.");
   filter.describe(f);
+}
+
+void DialogueConfig::describe(Fields& f) {
+  format.describe(f);
+  f.add("replies_of", replies_of,
+        "With JSON lines of turns: learn only the replies of this speaker; empty for those of every speaker.")
+      .also_called({"respondent", "assistant", "role"});
 }
 
 void TrainingConfig::describe(Fields& f) {
@@ -172,6 +181,7 @@ void Recipe::describe(Fields& f) {
   f.section("data", data);
   f.section("source_vocabulary", source_vocabulary);
   f.section("target_vocabulary", target_vocabulary).needs(!data.shared_vocabulary, "data.shared_vocabulary = false");
+  f.section("dialogue", dialogue).needs(task == "dialogue", "task = dialogue");
   f.section("model", model);
   f.section("batch", batch);
   f.section("training", training);
@@ -205,6 +215,10 @@ void check_recipe(const Recipe& r, const std::string& path) {
         path);
   check(r.data.generator.empty() || r.data.valid.empty(),
         "{}: data.valid: expected none, because data.generator makes its own validation text", path);
+  check(r.dialogue.format.speakers.size() == 2, "{}: dialogue.speakers: expected two marks, got {}", path,
+        r.dialogue.format.speakers.size());
+  check(!r.data.filter.truncate || r.data.alignment.empty(),
+        "{}: data.truncate: expected no data.alignment, whose links reach beyond truncated sources", path);
   check((r.training.guided_alignment > 0) == !r.data.alignment.empty(),
         "{}: expected training.guided_alignment and data.alignment together", path);
   check(!r.model.copy || r.data.shared_vocabulary,

@@ -12,6 +12,7 @@
 #include "store/task_names.h"
 #include "text/batches.h"
 #include "text/corpus.h"
+#include "text/dialogue.h"
 #include "text/vocabulary.h"
 
 namespace fovea {
@@ -26,6 +27,14 @@ struct DataConfig {
   bool shared_vocabulary = false;
   std::string alignment;
   CorpusOptions filter;
+
+  void describe(Fields& fields);
+};
+
+// The settings of the task "dialogue".
+struct DialogueConfig {
+  DialogueFormat format;
+  std::string replies_of;
 
   void describe(Fields& fields);
 };
@@ -76,6 +85,7 @@ struct Recipe {
   int64_t report_every = 0;
   DataConfig data;
   VocabularyOptions source_vocabulary, target_vocabulary;
+  DialogueConfig dialogue;
   ModelConfig model;
   BatchOptions batch;
   TrainingConfig training;

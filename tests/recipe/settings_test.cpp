@@ -47,6 +47,7 @@ std::vector<Row> rows() {
                           "data.alignment",
                           "data.max_source",
                           "data.max_target",
+                          "data.truncate",
                           "data.max_ratio",
                           "data.drop_duplicates",
                           "source_vocabulary.kind",
@@ -89,6 +90,7 @@ std::vector<Row> rows() {
        "target_vocabulary.normalisation"});
   add(kSubwords, kWords, {"source_vocabulary.min_count", "target_vocabulary.min_count"});
   add(kShared, kNone, {"target_vocabulary.kind", "target_vocabulary.size", "target_vocabulary.symbols"});
+  add(kNone, {"task=dialogue"}, {"dialogue.context_turns", "dialogue.speakers", "dialogue.replies_of"});
   add(kNone, {"training.schedule=cosine"}, {"training.final_rate"});
   add(kNone, {"training.schedule=plateau"}, {"training.plateau_factor", "training.plateau_patience"});
   add(kNone, {"training.optimiser=sgd"}, {"training.momentum"});
