@@ -56,6 +56,7 @@ std::vector<Row> rows() {
                           "data.alignment",
                           "data.max_source",
                           "data.max_target",
+                          "data.truncate",
                           "data.max_ratio",
                           "data.drop_duplicates",
                           "source_vocabulary.kind",
@@ -107,6 +108,7 @@ std::vector<Row> rows() {
   add(kClassify, with(kClassify, "classify.pooling=structured"), {"classify.hops", "classify.penalty"});
   add(kClassify, with(kClassify, "classify.label_separator=:"), {"classify.label_part"});
   add(kShared, kNone, {"target_vocabulary.kind", "target_vocabulary.size", "target_vocabulary.symbols"});
+  add(kNone, {"task=dialogue"}, {"dialogue.context_turns", "dialogue.speakers", "dialogue.replies_of"});
   add(kNone, {"training.schedule=cosine"}, {"training.final_rate"});
   add(kNone, {"training.schedule=plateau"}, {"training.plateau_factor", "training.plateau_patience"});
   add(kNone, {"training.optimiser=sgd"}, {"training.momentum"});
