@@ -22,6 +22,10 @@ struct CopyingModel {
   explicit CopyingModel(const ModelConfig& config, uint64_t seed = 3)
       : vocabulary(train_vocabulary(Words{"a b c"}, {.kind = "word"}).vocabulary),
         small(config, vocabulary->size(), seed) {
+    if (config.copy == "mixture") {  // copies often
+      small.parameters.find("decoder.generate.bias").value().data<float>()[0] = -2.0f;
+      small.parameters.values().contents_changed();
+    }
     loaded.config.source_words = loaded.config.target_words = vocabulary->size();
     loaded.config.model = config;
     loaded.source = loaded.target = vocabulary;
