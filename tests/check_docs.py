@@ -29,7 +29,9 @@ SHORT = ["training.steps=4", "training.minutes=1", "data.generated=400", "data.g
 TEXTS = [("my.en", "my.de", 300), ("train.en", "train.de", 300), ("train.en", "train.zh", 300), ("val.en", "val.de", 20),
          ("val.en", "val.zh", 20), ("train.letters", "train.sounds", 300), ("val.letters", "val.sounds", 20),
          ("test.en", "test.de", 10), ("new.en", "unused", 5), ("abstracts.txt", "titles.txt", 300),
-         ("val.abstracts", "val.titles", 20), ("documents.txt", "summaries.txt", 300), ("talk.source", "talk.target", 300)]
+         ("val.abstracts", "val.titles", 20), ("documents.txt", "summaries.txt", 300), ("talk.source", "talk.target", 300),
+         ("train.source", "train.target", 300), ("val.source", "val.target", 20), ("test.source", "test.target", 10),
+         ("test.refs", "test.category", 10)]
 SECONDS = 120  # for a command
 
 

@@ -113,7 +113,7 @@ void ModelConfig::describe(Fields& f) {
       .needs(!decodes || decodes->cross_attention, needs(attending, ""));
   f.add("copy_attention", copy_attention,
         "The attention that is copied by: cross, the decoder's attention to the source (the mean of the heads of its "
-        "last layer), or own, another one of the output layer, which is faster to train.")
+        "last layer), or own, another one of the output layer, which all decoder layers are free of.")
       .choices({"cross", "own"})
       .needs(copies(), f.key("copy") + " = mixture or pointer")
       .needs(!decodes || decodes->cross_attention, needs(attending, ""));

@@ -21,7 +21,10 @@ Var extend(const Var& generated, int64_t extended) {
 
 PointerHead::PointerHead(Parameters& parameters, const ModelConfig& config, std::unique_ptr<OutputHead> vocabulary,
                          const HeadSizes& sizes)
-    : vocabulary_(std::move(vocabulary)), size_(sizes.vocabulary), depth_(sizes.memory), attention_(config.attention) {
+    : vocabulary_(std::move(vocabulary)),
+      size_(sizes.vocabulary),
+      depth_(config.attention.depth > 0 ? config.attention.depth : sizes.memory),
+      attention_(config.attention) {
   if (vocabulary_) generate_.emplace(parameters, "decoder.generate", sizes.features, 1);
   attention_.heads = 1;
   if (config.copy_attention == "cross") return;

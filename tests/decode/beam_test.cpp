@@ -40,6 +40,7 @@ void enumerate(const SmallModel& model, const ParallelCorpus& sources, int64_t r
 class ExhaustiveTest : public ::testing::TestWithParam<Setup> {};
 
 TEST_P(ExhaustiveTest, AWideBeamFindsEverything) {
+  if (GetParam().config.copy == "pointer") GTEST_SKIP() << "all tokens that are not in the source are equally unlikely";
   const SmallModel model(GetParam().config, kWords, 5, -0.5f);
   const ParallelCorpus sources = some_sources(kWords);
   for (const double alpha : {0.0, 0.6, 1.5}) {

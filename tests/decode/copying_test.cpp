@@ -22,6 +22,10 @@ struct CopyingModel {
   explicit CopyingModel(const ModelConfig& config, uint64_t seed = 3)
       : vocabulary(train_vocabulary(Words{"a b c"}, {.kind = "word"}).vocabulary),
         small(config, vocabulary->size(), seed) {
+    if (config.copy == "mixture") {  // copies often
+      small.parameters.find("decoder.generate.bias").value().data<float>()[0] = -2.0f;
+      small.parameters.values().contents_changed();
+    }
     loaded.config.source_words = loaded.config.target_words = vocabulary->size();
     loaded.config.model = config;
     loaded.source = loaded.target = vocabulary;
@@ -63,7 +67,9 @@ TEST_P(CopyingDecode, WritesWordsOfTheSource) {
   for (const Translation& t : translator.translate(kLines, {.beam = 3, .nbest = 3, .max_length = 8})) {
     for (const Translation::Candidate& c : t.candidates) {
       copied += c.text.find_first_of("xyz") != std::string::npos ? 1 : 0;
-      if (is_pointer()) EXPECT_EQ(c.text.find("⁇"), std::string::npos) << c.text;
+      if (is_pointer()) {
+        EXPECT_EQ(c.text.find("⁇"), std::string::npos) << c.text;
+      }
     }
   }
   EXPECT_GT(copied, 0);
@@ -123,7 +129,7 @@ TEST_P(CopyingDecode, RecordsHaveTheCopiedText) {
     EXPECT_EQ(copy->columns, std::ssize(record.source));
     for (size_t t = 0; t < record.target.size(); ++t) {
       const RecordToken& token = record.target[t];
-      if (!token.mark) {
+      if (!token.mark && record.target_text.find("⁇") == std::string::npos) {
         EXPECT_EQ(record.target_text.substr(static_cast<size_t>(token.begin), token.text.size()), token.text);
       }
       ASSERT_EQ(record.steps[t].copy_probability.has_value(), !is_pointer());

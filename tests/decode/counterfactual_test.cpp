@@ -158,10 +158,12 @@ TEST(AttentionEdits, AHeadThatIsOffBringsNothing) {
     for (const AttentionInfo& info : small.model->attentions()) {
       const AttentionKind kind = info.kind;
       const int64_t heads = info.config.heads;
+      if (kind == AttentionKind::kCopy) continue;  // not edited by itself
       options.edits = {{.kind = kind, .layer = 0, .edit = {.head = heads - 1, .off = true}}};
       const Hypothesis edited = find_with(small, sources, options)[0][0];
       EXPECT_NE(edited.log_probs, plain.log_probs);
       for (const HypothesisWeights& w : edited.weights) {
+        if (w.kind == AttentionKind::kCopy) continue;  // may be those of the edited attention
         const int64_t size = w.rows * w.columns;
         for (int64_t h = 0; h < w.heads; ++h) {
           double sum = 0;

@@ -39,8 +39,7 @@ std::vector<Setup> setups() {
   add("bahdanau_pointer", "bahdanau", [](ModelConfig& c) { c.copy = "pointer"; });
   add("luong_copy_own", "luong", [](ModelConfig& c) { c.copy = "mixture", c.copy_attention = "own"; });
   add("transformer_copy", "transformer", [](ModelConfig& c) { c.copy = "mixture", c.attention.heads = 2; });
-  add("transformer_pointer_own", "transformer",
-      [](ModelConfig& c) { c.copy = "pointer", c.copy_attention = "own"; });
+  add("transformer_pointer_own", "transformer", [](ModelConfig& c) { c.copy = "pointer", c.copy_attention = "own"; });
   for (Setup& setup : encoder_setups()) all.push_back(std::move(setup));
   return all;
 }

@@ -53,6 +53,7 @@ std::vector<Row> rows() {
                           "data.valid",
                           "data.generator",
                           "data.shared_vocabulary",
+                          "data.split_identifiers",
                           "data.alignment",
                           "data.max_source",
                           "data.max_target",
@@ -94,6 +95,7 @@ std::vector<Row> rows() {
   };
   add(kFiles, kNone, {"data.generated", "data.generated_valid"});
   add(kNone, kFiles, {"data.held_out"});
+  add(kNone, {"model.copy=mixture"}, {"data.hide_copied"});
   add(kWords, kSubwords,
       {"data.sampling", "source_vocabulary.coverage", "source_vocabulary.byte_fallback",
        "source_vocabulary.normalisation", "target_vocabulary.coverage", "target_vocabulary.byte_fallback",

@@ -138,8 +138,10 @@ WeightEdit read_edit(const Json& json, const Model& model) {
   Members members(json);
   const std::string kind = members.text("kind", "cross");
   const std::vector<AttentionInfo> attentions = model.attentions();
-  const auto found = std::find_if(attentions.begin(), attentions.end(),
-                                  [&](const AttentionInfo& attention) { return name_of(attention.kind) == kind; });
+  // The weights that a model copies by follow from its attention, or from its output layer.
+  const auto found = std::find_if(attentions.begin(), attentions.end(), [&](const AttentionInfo& attention) {
+    return attention.kind != AttentionKind::kCopy && name_of(attention.kind) == kind;
+  });
   if (found == attentions.end()) {
     throw bad_request(fmt::format("edits: the model has no attention of kind \"{}\".", brief(kind)));
   }
