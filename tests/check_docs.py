@@ -29,6 +29,8 @@ SHORT = ["training.steps=4", "training.minutes=1", "data.generated=400", "data.g
 TEXTS = [("my.en", "my.de", 300), ("train.en", "train.de", 300), ("train.en", "train.zh", 300), ("val.en", "val.de", 20),
          ("val.en", "val.zh", 20), ("train.letters", "train.sounds", 300), ("val.letters", "val.sounds", 20),
          ("test.en", "test.de", 10), ("new.en", "unused", 5)]
+# Files with a label and a text on each line. A name with .gz is that of plain text, which is read alike.
+LABELLED = ["reviews.tsv", "test.tsv", "train.phrases.gz", "train.gz", "val.gz", "test.gz"]
 SECONDS = 120  # for a command
 
 
@@ -76,6 +78,11 @@ class Reader:
             self.port = free.getsockname()[1]
         for seed, (source, target, count) in enumerate(TEXTS, 1):
             self.type(f"fovea data dates -n {count} --seed {seed} --source {source} --target {target}")
+
+        for name in LABELLED:
+            rows = [f"1:books\tgood book {i}\n0:hotels\tbad room {i}\n" for i in range(100)]
+            (folder / name).write_text("".join(rows))
+        (folder / "reviews.txt").write_text("good book\n\nbad room\n")
 
     def type(self, command):
         try:
