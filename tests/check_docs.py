@@ -32,6 +32,8 @@ TEXTS = [("my.en", "my.de", 300), ("train.en", "train.de", 300), ("train.en", "t
          ("val.abstracts", "val.titles", 20), ("documents.txt", "summaries.txt", 300), ("talk.source", "talk.target", 300),
          ("train.source", "train.target", 300), ("val.source", "val.target", 20), ("test.source", "test.target", 10),
          ("test.refs", "test.category", 10)]
+# Files with a label and a text on each line. A name with .gz is that of plain text, which is read alike.
+LABELLED = ["reviews.tsv", "test.tsv", "train.phrases.gz", "train.gz", "val.gz", "test.gz"]
 SECONDS = 120  # for a command
 
 
@@ -82,6 +84,10 @@ class Reader:
 
         talk = '{"turns": ["Are you coming, %d?", "In a minute.", "Good, I will wait for %d."]}\n'
         (folder / "talks.jsonl").write_text("".join(talk % (i, i) for i in range(100)))
+        for name in LABELLED:
+            rows = [f"1:books\tgood book {i}\n0:hotels\tbad room {i}\n" for i in range(100)]
+            (folder / name).write_text("".join(rows))
+        (folder / "reviews.txt").write_text("good book\n\nbad room\n")
 
     def type(self, command):
         try:
