@@ -14,6 +14,7 @@
 #include "store/task_names.h"
 #include "text/batches.h"
 #include "text/corpus.h"
+#include "text/dialogue.h"
 #include "text/labelled_text.h"
 #include "text/vocabulary.h"
 
@@ -27,9 +28,19 @@ struct DataConfig {
   int64_t generated = 100'000, generated_valid = 1'000;
   int64_t held_out = 1'000;
   bool shared_vocabulary = false;
+  bool split_identifiers = false;
+  double hide_copied = 0;
   std::string alignment;
   std::string embeddings;
   CorpusOptions filter;
+
+  void describe(Fields& fields);
+};
+
+// The settings of the task "dialogue".
+struct DialogueConfig {
+  DialogueFormat format;
+  std::string replies_of;
 
   void describe(Fields& fields);
 };
@@ -91,6 +102,7 @@ struct Recipe {
   int64_t report_every = 0;
   DataConfig data;
   VocabularyOptions source_vocabulary, target_vocabulary;
+  DialogueConfig dialogue;
   ModelConfig model;
   AnswerConfig answer;
   BatchOptions batch;

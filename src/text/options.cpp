@@ -9,16 +9,16 @@ namespace fovea {
 void VocabularyOptions::describe(Fields& f) {
   const bool subwords = kind == "unigram" || kind == "bpe";
   const std::string need_subwords = f.key("kind") + " = unigram or bpe";
-  f.add("kind", kind, "Vocabulary type.")
-      .choices({"unigram", "bpe", "word", "character"})
+  f.add("kind", kind, "Vocabulary type: subwords, words between spaces, words and punctuation marks, or characters.")
+      .choices({"unigram", "bpe", "word", "token", "character"})
       .also_called({"type", "level", "model_type"});
   f.add("size", size, "Maximum vocabulary size, including the four special tokens.")
       .at_least(5)
       .also_called({"vocab_size", "max_size", "voc_limit"});
-  f.add("min_count", min_count, "word, character: entries seen fewer times than this are unknown.")
+  f.add("min_count", min_count, "word, token, character: entries seen fewer times than this are unknown.")
       .at_least(1)
       .also_called({"min_freq", "voc_min_freq", "min_frequency"})
-      .needs(!subwords, f.key("kind") + " = word or character");
+      .needs(!subwords, f.key("kind") + " = word, token or character");
   f.add("coverage", coverage,
         "unigram, bpe: character coverage, the fraction of the text whose characters must be known. An alphabet of up "
         "to 256 characters is always known in full.")
@@ -47,6 +47,11 @@ void CorpusOptions::describe(Fields& f) {
       .also_called({"max_length", "max_len", "max_sent_length", "max_src_len"});
   f.add("max_target", max_target, "Maximum target length in tokens; longer pairs are skipped. 0 for no limit.")
       .at_least(0);
+  f.add("truncate", truncate,
+        "Truncate sources that are longer than max_source instead of skipping their pairs; the trained model then "
+        "truncates, too.")
+      .also_called({"truncate_source", "src_truncate", "truncation"})
+      .needs(max_source > 0, f.key("max_source") + " above 0");
   f.add("max_ratio", max_ratio,
         "Maximum ratio between the lengths of the two sides; other pairs are skipped. 0 for no limit.")
       .at_least(0);

@@ -34,6 +34,12 @@ const Changes kAnswer = {"task=answer", "data.generator=", "data.train=a"},
               kJoint = {"task=answer", "data.generator=", "data.train=a", "answer.interaction=joint"},
               kNoCharacters = {"task=answer", "data.generator=", "data.train=a", "answer.character_filters=0"};
 const Changes kNone = {"seed=1"};  // changes nothing
+const Changes kClassify = {"task=classify", "data.generator=", "data.train=a"};
+
+Changes with(Changes changes, const std::string& more) {
+  changes.push_back(more);
+  return changes;
+}
 
 std::vector<Row> rows() {
   std::vector<Row> rows;
@@ -50,6 +56,7 @@ std::vector<Row> rows() {
                           "data.alignment",
                           "data.max_source",
                           "data.max_target",
+                          "data.truncate",
                           "data.max_ratio",
                           "data.drop_duplicates",
                           "source_vocabulary.kind",
@@ -75,6 +82,7 @@ std::vector<Row> rows() {
                           "training.minutes",
                           "training.checkpoint_minutes",
                           "training.guided_alignment",
+                          "training.pretrained",
                           "validation.every",
                           "validation.metric",
                           "validation.patience",
@@ -90,8 +98,17 @@ std::vector<Row> rows() {
       {"data.sampling", "source_vocabulary.coverage", "source_vocabulary.byte_fallback",
        "source_vocabulary.normalisation", "target_vocabulary.coverage", "target_vocabulary.byte_fallback",
        "target_vocabulary.normalisation"});
-  add(kSubwords, kWords, {"source_vocabulary.min_count", "target_vocabulary.min_count"});
+  add(kSubwords, kWords,
+      {"source_vocabulary.min_count", "source_vocabulary.lowercase", "target_vocabulary.min_count",
+       "target_vocabulary.lowercase"});
+  add(kNone, kClassify,
+      {"data.embeddings", "training.freeze_embeddings", "classify.pooling", "classify.pooling_depth",
+       "classify.head_hidden", "classify.head_dropout", "classify.class_weights", "classify.word_dropout",
+       "classify.label_column", "classify.text_column", "classify.label_separator"});
+  add(kClassify, with(kClassify, "classify.pooling=structured"), {"classify.hops", "classify.penalty"});
+  add(kClassify, with(kClassify, "classify.label_separator=:"), {"classify.label_part"});
   add(kShared, kNone, {"target_vocabulary.kind", "target_vocabulary.size", "target_vocabulary.symbols"});
+  add(kNone, {"task=dialogue"}, {"dialogue.context_turns", "dialogue.speakers", "dialogue.replies_of"});
   add(kNone, {"training.schedule=cosine"}, {"training.final_rate"});
   add(kNone, {"training.schedule=plateau"}, {"training.plateau_factor", "training.plateau_patience"});
   add(kNone, {"training.optimiser=sgd"}, {"training.momentum"});
@@ -133,7 +150,7 @@ TEST(Settings, EveryKeyOfARecipeIsAccountedFor) {
   const Fields all = fields_of(recipe);
   for (const Field& field : all.list()) {
     std::string text = field.text();
-    std::erase(text, '"');
+    std::erase_if(text, [](char c) { return c == '"' || c == '[' || c == ']'; });
     if (!field.key().starts_with("model.")) values[field.key()] = text;
   }
   std::set<std::string> seen;

@@ -421,7 +421,7 @@ TEST(Vocabulary, OneKindReplacesAnother) {
 
 TEST(Vocabulary, UnknownKindsAreRefused) {
   EXPECT_ERROR(train_vocabulary(corpus(), options("syllable")),
-               "expected unigram, bpe, word or character as kind, got \"syllable\"");
+               "expected unigram, bpe, word, token or character as kind, got \"syllable\"");
 }
 
 TEST(Vocabulary, CaseFoldingKeepsTheOffsetsOfTheText) {
