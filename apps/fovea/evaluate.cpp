@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/thousands.h"
+#include "evaluate/answers.h"
 #include "evaluate/bleu.h"
 #include "evaluate/chrf.h"
 #include "evaluate/edit.h"
@@ -19,6 +20,8 @@
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/evaluate_alignment.h"
+#include "fovea/evaluate_answers.h"
+#include "fovea/evaluate_classes.h"
 #include "fovea/evaluate_summaries.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
@@ -286,6 +289,15 @@ int evaluate_links(const EvaluateFlags& flags) {
 
 int evaluate(EvaluateFlags flags) {
   if (!flags.alignment.gold.empty()) return evaluate_links(flags);
+  const std::string task = flags.models.empty() ? "" : task_of_model(find_model(flags.models.front()));
+  const std::string answer_metrics = answer_metrics_among(flags.names);
+  if (task == "answer") {
+    return evaluate_answers({flags.source, flags.output, answer_metrics, flags.json}, flags.for_predictor());
+  }
+  check(answer_metrics.empty(), "--metrics: {} is for models of the task answer", answer_metrics);
+  if (task == "classify") {
+    return evaluate_classes({flags.source, flags.output, flags.json}, flags.for_predictor());
+  }
   check(!flags.references.empty(), "evaluate: expected --references");
   const bool only_lead = flags.models.empty() && flags.hypotheses.empty() && flags.lead > 0;
   check(only_lead || flags.models.empty() != flags.hypotheses.empty(),
@@ -352,10 +364,11 @@ void add_evaluate(CLI::App& app, Run& run) {
       ->add_option(
           "--metrics", flags->names,
           "Metrics, separated by commas. rouge: ROUGE-1, 2 and L; distinct: the share of different words and "
-          "pairs of words; slots: F1 of lines `slot = value ; slot = value`. By default bleu,chrf; for a model "
+          "pairs of words; squad, cmrc: exact match and F1 of answers, by default by the "
+          "language; slots: F1 of lines `slot = value ; slot = value`. By default bleu,chrf; for a model "
           "of the task summarise rouge, of the task dialogue bleu,distinct.")
       ->delimiter(',')
-      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact", "rouge", "distinct", "slots"}));
+      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact", "rouge", "distinct", "slots", "squad", "cmrc"}));
   command
       ->add_option("--lead", flags->lead,
                    "Also score the first N sentences of each source by ROUGE, the baseline of summarisation; 0 to "

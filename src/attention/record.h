@@ -51,13 +51,15 @@ struct RecordStep {
     double log_probability = 0;
   };
   double log_probability = 0;
-  std::vector<Alternative> alternatives;  // likeliest first; includes the chosen token if it is among the likeliest
+  std::optional<double> copy_probability;  // of a model that copies or generates
+  std::vector<Alternative> alternatives;   // likeliest first; includes the chosen token if it is among the likeliest
 };
 
 // The layers and heads with the lowest alignment error rate, if `fovea evaluate --alignment --store-best` measured it.
 struct BestHeads {
   std::string heads;            // "one", "mean", "max" or "rollout"; empty: not measured
   int64_t layer = 0, head = 0;  // from 1; 0: all of them
+  std::string step;             // "input": the step after a token aligns it; otherwise the one that predicted it
 };
 
 // All layers and heads of one kind of attention. Row t of cross-attention belongs to the step that predicted target

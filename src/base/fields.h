@@ -24,13 +24,15 @@ class Field {
   using Value = std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
 
   Field(std::string key, Target target, std::string help);
-  Field& choices(std::vector<std::string> valid);  // the only valid values of a string
+  Field& choices(std::vector<std::string> valid);  // the only valid values of a string, or of the items of a list
   Field& at_least(double low);
   Field& at_most(double high);
   Field& below(double high);
   // If `met` is false, the setting has no effect; `what` names the settings that it requires.
   Field& needs(bool met, const std::string& what);
   Field& has_no_effect(std::string because);
+  // Accepts true and false, which the setting took before it had choices, as these choices.
+  Field& was_switch(std::string off, std::string on);
   Field& always_matters();  // undoes needs() and has_no_effect()
   // Names that other toolkits use for this setting. They are suggested in errors but are not accepted as keys.
   Field& also_called(std::vector<std::string> names);
@@ -51,10 +53,11 @@ class Field {
 
  private:
   [[noreturn]] void refuse(std::string_view got) const;
+  void check_choice(const std::string& text) const;
 
   std::string key_, help_, why_unused_;
   Target target_;
-  std::vector<std::string> choices_, other_names_;
+  std::vector<std::string> choices_, other_names_, switch_;  // switch: off, on
   double low_ = -std::numeric_limits<double>::infinity(), high_ = std::numeric_limits<double>::infinity();
   bool high_excluded_ = false;
 };

@@ -32,16 +32,6 @@ class CharacterCounter {
   int64_t count_ = 0;
 };
 
-std::vector<RecordToken> recorded(std::span<const Token> tokens, std::string_view text, const Vocabulary& vocabulary) {
-  std::vector<RecordToken> result;
-  CharacterCounter characters(text);
-  for (const Token& token : tokens) {
-    const int64_t begin = characters.at(token.begin), end = characters.at(token.end);
-    result.push_back({token.text.empty() ? vocabulary.piece(token.id) : token.text, begin, end, token.starts_word});
-  }
-  return result;
-}
-
 RecordToken end_mark(const std::vector<RecordToken>& before) {
   const int64_t end = before.empty() ? 0 : before.back().end;
   return {.text = "</s>", .begin = end, .end = end, .mark = true};
@@ -110,7 +100,7 @@ AttentionConfig config_of(AttentionKind kind, const Model& model) {
 
 BestHeads best_of(const FolderConfig& config) {
   const bool one = config.best_heads.empty() && config.best_head > 0;
-  return {one ? "one" : config.best_heads, config.best_layer, config.best_head};
+  return {one ? "one" : config.best_heads, config.best_layer, config.best_head, config.best_step};
 }
 
 std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& weights,
@@ -125,7 +115,7 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
       const LoadedModel& model = models[static_cast<size_t>(w.model)];
       const AttentionConfig mechanism = config_of(w.kind, *model.model);
       const ScopeEntry* scope = find_entry(scopes(), mechanism.scope);
-      const bool local = scope != nullptr && scope->window;
+      const bool local = scope != nullptr && scope->window && w.kind != AttentionKind::kCopy;
       found = result.insert(result.end(), {.kind = std::string(kind),
                                            .mechanism = mechanism.mechanism(),
                                            .scope = mechanism.scope,
@@ -143,6 +133,18 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
   return result;
 }
 
+// The mean over the models of an ensemble; none for a model that does not copy, or that copies every token.
+std::optional<double> copy_probability(const std::vector<HypothesisWeights>& weights, size_t row) {
+  double sum = 0;
+  int64_t count = 0;
+  for (const HypothesisWeights& w : weights) {
+    if (w.kind != AttentionKind::kCopy || w.centers.empty()) continue;
+    sum += static_cast<double>(w.centers[row]);
+    ++count;
+  }
+  return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
+}
+
 std::vector<RecordStep::Alternative> recorded(const std::vector<NextToken>& tokens, const Vocabulary& vocabulary) {
   std::vector<RecordStep::Alternative> result;
   result.reserve(tokens.size());
@@ -153,6 +155,17 @@ std::vector<RecordStep::Alternative> recorded(const std::vector<NextToken>& toke
 }
 
 }  // namespace
+
+std::vector<RecordToken> record_tokens(std::span<const Token> tokens, std::string_view text,
+                                       const Vocabulary& vocabulary) {
+  std::vector<RecordToken> result;
+  CharacterCounter characters(text);
+  for (const Token& token : tokens) {
+    const int64_t begin = characters.at(token.begin), end = characters.at(token.end);
+    result.push_back({token.text.empty() ? vocabulary.piece(token.id) : token.text, begin, end, token.starts_word});
+  }
+  return result;
+}
 
 std::string token_text(int32_t id, const Vocabulary& vocabulary) {
   if (id == kEnd) return "</s>";
@@ -166,7 +179,7 @@ RecordedStep StepRecorder::add(const SearchStep& step) {
   tokens_.push_back(token_of(step.id));
   ids_.push_back(step.id);
   return {tokens_.back(),
-          {static_cast<double>(step.log_prob), recorded(step.alternatives, *models_.front().target)},
+          {static_cast<double>(step.log_prob), copy_probability(step.weights, 0), recorded(step.alternatives, target_)},
           recorded(step.weights, models_)};
 }
 
@@ -179,7 +192,7 @@ int64_t StepRecorder::characters(int64_t steps) const {
 RecordToken StepRecorder::token_of(int32_t id) {
   if (id == kEnd) return end_mark(tokens_);
   const auto is_text = [&](size_t i) {
-    return tokens_[i].end > tokens_[i].begin && !models_.front().target->piece(ids_[i]).starts_with("<0x");
+    return tokens_[i].end > tokens_[i].begin && !target_.piece(ids_[i]).starts_with("<0x");
   };
   size_t from = ids_.size();
   while (from > 0 && !is_text(--from)) {
@@ -187,13 +200,22 @@ RecordToken StepRecorder::token_of(int32_t id) {
   std::vector<int32_t> ids(ids_.begin() + static_cast<int64_t>(from), ids_.end());
   ids.push_back(id);
   std::vector<Token> tokens;
-  const std::string text = models_.front().target->decode(ids, &tokens);
-  const std::vector<RecordToken> decoded = recorded(tokens, text, *models_.front().target);
+  const std::string text = target_.decode(ids, &tokens);
+  const std::vector<RecordToken> decoded = record_tokens(tokens, text, target_);
   RecordToken token = decoded.back();
   const int64_t before = ids.size() > 1 ? tokens_[from].begin - decoded.front().begin : 0;
   token.begin += before;
   token.end += before;
   return token;
+}
+
+std::vector<RecordToken> record_tokens(const TokenisedLine& line, int64_t max_tokens, const Vocabulary& vocabulary,
+                                       bool with_end_mark) {
+  check(line.tokens.size() == line.ids.size(), "record: expected a line that was tokenised with offsets");
+  const auto read = std::span(line.tokens).first(std::min(line.tokens.size(), static_cast<size_t>(max_tokens)));
+  std::vector<RecordToken> tokens = record_tokens(read, line.text, vocabulary);
+  if (with_end_mark) tokens.push_back(end_mark(tokens));
+  return tokens;
 }
 
 AttentionRecord make_record(std::span<const LoadedModel> models, const TokenisedLine& line,
@@ -204,20 +226,19 @@ AttentionRecord make_record(std::span<const LoadedModel> models, const Tokenised
                          .score = hypothesis.score,
                          .log_probability = hypothesis.log_probability,
                          .ended = hypothesis.finished};
-  check(line.tokens.size() == line.ids.size(), "record: expected a line that was tokenised with offsets");
-  const auto source = std::span(line.tokens).first(std::min(line.tokens.size(), static_cast<size_t>(max_source)));
-  record.truncated = source.size() < line.tokens.size();
-  record.source = recorded(source, line.text, *model.source);
-  if (model.config.end_source && !source.empty()) record.source.push_back(end_mark(record.source));
+  record.truncated = std::ssize(line.tokens) > max_source;
+  record.source = record_tokens(line, max_source, *model.source, model.config.end_source && !line.tokens.empty());
 
   std::vector<Token> target;
-  record.target_text = model.target->decode(hypothesis.ids, &target);
-  record.target = recorded(target, record.target_text, *model.target);
+  const ExtendedVocabulary vocabulary(model.target, line.copied.words);
+  record.target_text = vocabulary.decode(hypothesis.ids, &target);
+  record.target = record_tokens(target, record.target_text, vocabulary);
   if (hypothesis.log_probs.size() > hypothesis.ids.size()) record.target.push_back(end_mark(record.target));
   for (size_t t = 0; t < hypothesis.log_probs.size(); ++t) {
     RecordStep& step = record.steps.emplace_back();
     step.log_probability = static_cast<double>(hypothesis.log_probs[t]);
-    if (t < hypothesis.alternatives.size()) step.alternatives = recorded(hypothesis.alternatives[t], *model.target);
+    step.copy_probability = copy_probability(hypothesis.weights, t);
+    if (t < hypothesis.alternatives.size()) step.alternatives = recorded(hypothesis.alternatives[t], vocabulary);
   }
   record.attentions = recorded(hypothesis.weights, models);
   return record;

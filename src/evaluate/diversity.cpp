@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "evaluate/ngrams.h"
-#include "evaluate/unicode.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 namespace fovea {

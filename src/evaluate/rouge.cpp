@@ -6,7 +6,7 @@
 
 #include "evaluate/ngrams.h"
 #include "evaluate/porter.h"
-#include "evaluate/unicode.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 namespace fovea {

@@ -12,6 +12,8 @@ namespace fovea {
 std::vector<std::string> validation_metric_names() {
   return {"loss", "bleu", "chrf", "exact", "wer", "slots", "rouge-1", "rouge-2", "rouge-l"};
 }
+std::vector<std::string> classification_metric_names() { return {"loss", "accuracy", "macro-f1"}; }
+std::vector<std::string> answer_metric_names() { return {"loss", "exact", "f1"}; }
 
 bool higher_is_better(std::string_view metric) { return metric != "loss" && metric != "wer"; }
 

@@ -17,6 +17,11 @@ struct Source {
   Tensor ids;      // i32 [S,B]; positions past a sentence's length hold any valid id
   Tensor lengths;  // i32 [B]; absent: all positions count
   Tensor images;   // [B,height,width,channels]
+  Var features;    // [S,B,E], E the embedding size: is added to the embedded tokens; may be absent
+  // For a model that copies: the ids that the tokens have as target tokens, i32 [B,S], and the number of extended ids,
+  // which follow those of the target vocabulary. Absent: the ids above are those of the target vocabulary.
+  Tensor copied;
+  int64_t extended = 0;
 };
 
 struct Encoded {
@@ -24,7 +29,9 @@ struct Encoded {
   Tensor lengths;                          // i32 [B]; absent: all states count
   std::vector<State> initial;              // the final states of a recurrent encoder, one for each of its layers
   std::vector<AttentionTrace> attentions;  // of the encoder, if they were captured
-  Tensor source_ids;                       // i32 [S,B]: the tokens of the states, for a head that copies them
+  Tensor source_ids;                       // i32 [S,B]: the tokens of the states
+  Tensor copied;                           // as in Source
+  int64_t extended = 0;
 };
 
 class Encoder {
@@ -36,6 +43,8 @@ class Encoder {
   virtual int64_t initial_depth() const { return 0; }  // the size of `initial` states; 0 for an encoder without them
   virtual int64_t max_length() const { return 0; }     // of a source; 0 for no limit
   virtual std::vector<AttentionInfo> attentions() const { return {}; }
+  // The embeddings of tokens, [V,E]; null for an encoder of images.
+  virtual const Parameter* embeddings() const { return nullptr; }
 };
 
 struct EncoderEntry {

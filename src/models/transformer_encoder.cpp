@@ -30,7 +30,7 @@ class TransformerEncoder final : public Encoder {
 
   Encoded operator()(const Source& source, Capture capture, std::span<const WeightEdit> edits) const override {
     Encoded encoded{.lengths = source.lengths, .source_ids = source.ids};
-    ResidualSum x = {embedding_(source.ids, 0), {}};
+    ResidualSum x = {embedding_(source.ids, 0, source.features), {}};
     for (size_t i = 0; i < layers_.size(); ++i) {
       const EncoderLayer& layer = layers_[i];
       const auto index = static_cast<int64_t>(i);
@@ -56,6 +56,7 @@ class TransformerEncoder final : public Encoder {
   int64_t max_length() const override {
     return smaller_limit(embedding_.max_length(), layers_.front().self.max_keys());
   }
+  const Parameter* embeddings() const override { return &embedding_.table().table(); }
   std::vector<AttentionInfo> attentions() const override {
     return {{AttentionKind::kEncoderSelf, std::ssize(layers_), config_.self_attention}};
   }

@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "decode/search.h"
+#include "models/answer_config.h"
 #include "models/config.h"
+#include "models/text_classifier.h"
 #include "store/task_names.h"
 #include "text/batches.h"
 #include "text/corpus.h"
 #include "text/dialogue.h"
+#include "text/labelled_text.h"
 #include "text/vocabulary.h"
 
 namespace fovea {
@@ -25,7 +28,10 @@ struct DataConfig {
   int64_t generated = 100'000, generated_valid = 1'000;
   int64_t held_out = 1'000;
   bool shared_vocabulary = false;
+  bool split_identifiers = false;
+  double hide_copied = 0;
   std::string alignment;
+  std::string embeddings;
   CorpusOptions filter;
 
   void describe(Fields& fields);
@@ -57,6 +63,7 @@ struct TrainingConfig {
   int64_t epochs = 0, steps = 0;
   double minutes = 0;
   double checkpoint_minutes = 10;
+  bool freeze_embeddings = false;
   double guided_alignment = 0, coverage_loss = 0;
   double baseline_decay = 0.99;
   std::string pretrained;
@@ -76,6 +83,16 @@ struct ValidationConfig {
   void describe(Fields& fields);
 };
 
+// What the task "classify" needs besides a model of text.
+struct ClassifyConfig : ClassifierConfig {
+  double penalty = 1.0;
+  std::string class_weights = "none";
+  double word_dropout = 0;
+  LabelledTextOptions text;
+
+  void describe(Fields& fields);
+};
+
 struct Recipe {
   std::string folder;
   std::string task{kTaskNames.front().name};
@@ -87,9 +104,11 @@ struct Recipe {
   VocabularyOptions source_vocabulary, target_vocabulary;
   DialogueConfig dialogue;
   ModelConfig model;
+  AnswerConfig answer;
   BatchOptions batch;
   TrainingConfig training;
   ValidationConfig validation;
+  ClassifyConfig classify;
 
   void describe(Fields& fields);
 };

@@ -18,7 +18,9 @@ template <class Change> void change_paths(DataConfig& data, const Change& change
   for (std::vector<std::string>* list : {&data.train, &data.valid}) {
     for (std::string& path : *list) path = change(path);
   }
-  if (!data.alignment.empty()) data.alignment = change(data.alignment);
+  for (std::string* path : {&data.alignment, &data.embeddings}) {
+    if (!path->empty()) *path = change(*path);
+  }
 }
 
 std::string absolute_path(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
@@ -53,7 +55,7 @@ std::string metrics_path(const std::string& folder) { return folder + "/metrics.
 
 void remove_run(const std::string& folder) {
   for (const char* name : {"recipe.toml", "metrics.jsonl", "checkpoint.safetensors", "model.safetensors", "config.json",
-                           "source.spm", "source.vocab", "target.spm", "target.vocab"}) {
+                           "source.spm", "source.vocab", "target.spm", "target.vocab", "characters.vocab"}) {
     std::filesystem::remove(folder + "/" + name);
   }
 }
