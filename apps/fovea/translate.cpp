@@ -236,6 +236,7 @@ void add_summarise(CLI::App& app, Run& run) {
   command
       ->add_option("--file", flags->files, "A file that is one document, of any number of lines; repeat for several.")
       ->type_name("FILE")
+      ->allow_extra_args(false)
       ->excludes(texts)
       ->excludes(input);
   command->add_option("-o,--output", flags->output, "File for the summaries, one a line; standard output by default.")

@@ -106,7 +106,7 @@ TEST_F(Talk, CandidatesAreRankedByTheirScores) {
   const Json first = Json::parse(line)["candidates"];
   ASSERT_EQ(first.size(), 3u);
   for (size_t i = 0; i < 3; ++i) {
-    if (i > 0) EXPECT_LE(first[i]["score"].get<double>(), first[i - 1]["score"].get<double>());
+    EXPECT_LE(first[i]["score"].get<double>(), first[i == 0 ? 0 : i - 1]["score"].get<double>());
     const Outcome alone =
         fovea_command({"score", "-m", talk(),
                        folder->file("one.tsv", "<a> hello you\t" + first[i]["text"].get<std::string>() + "\n")});
