@@ -177,7 +177,7 @@ function readRowLabels(from: WireAttention): string[] {
     isList(labels) && labels.every((label) => typeof label === 'string'),
     `row labels to be texts, got ${brief(labels)}`,
   )
-  return labels as string[]
+  return labels
 }
 
 const isProbability = (value: unknown): value is number =>
