@@ -216,6 +216,7 @@ export async function loadModels(): Promise<void> {
 interface Way {
   ask: (abort: AbortSignal) => Promise<Answer>
   again: ((abort: AbortSignal) => Promise<Answer>) | null // for the second answer
+  afterFirst: boolean // the second answer needs the first
   input: () => Input // of a model that writes
   follows: readonly (keyof State)[] // the state that a request depends on
   wait: number // ms after the last change
@@ -228,6 +229,7 @@ const kWays: Record<Form, Way> = {
   text: {
     ask: askText,
     again: askChanged,
+    afterFirst: false,
     input: text,
     follows: ['text', 'target', ...kSearch],
     wait: kWait,
@@ -236,15 +238,25 @@ const kWays: Record<Form, Way> = {
   chat: {
     ask: askChat,
     again: askChanged,
+    afterFirst: false,
     input: () => ({ turns: state.turns.peek().slice(0, shownReply(state.turns.peek(), state.reply.peek())) }),
     follows: ['turns', 'reply'],
     wait: 0,
     isReady: () => state.turns.value.length > 0,
   },
-  classify: { ask: classifiedText, again: askWithout, input: text, follows: ['text'], wait: kWait, isReady: hasText },
+  classify: {
+    ask: classifiedText,
+    again: askWithout,
+    afterFirst: true,
+    input: text,
+    follows: ['text'],
+    wait: kWait,
+    isReady: hasText,
+  },
   answer: {
     ask: askAnswer,
     again: null,
+    afterFirst: false,
     input: text,
     wait: kWait,
     follows: ['text', 'question'],
@@ -282,7 +294,8 @@ export function keepAsking(): void {
     follow(kChange)
     const { again } = way
     if (models.value.length === 0) return
-    if (!again || !isChanged.value || !way.isReady()) {
+    const early = way.afterFirst && first.value === null
+    if (!again || early || !isChanged.value || !way.isReady()) {
       other.ask(0, () => Promise.resolve(void (second.value = null)), secondFailure)
       return
     }

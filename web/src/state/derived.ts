@@ -58,7 +58,7 @@ export const view = computed<View>(() => (views.value.includes(state.view.value)
 // How a task calls the rows or columns of an attention.
 const kSides: Record<Task, Record<Axis, Key>> = {
   sequence: { source: 'source', target: 'target', before: 'before' },
-  summarise: { source: 'summarise.text', target: 'summarise.summary', before: 'before' },
+  summarise: { source: 'classify.text', target: 'summarise.summary', before: 'before' },
   dialogue: { source: 'chat.context', target: 'chat.reply', before: 'before' },
   classify: { source: 'classify.text', target: 'classify.hops', before: 'before' },
   answer: { source: 'passage', target: 'question', before: 'before' },

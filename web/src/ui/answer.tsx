@@ -43,19 +43,18 @@ function Input() {
 function Question() {
   const ask = (event: Event): void => {
     opened.value = null
-    set({ question: (event.target as HTMLInputElement).value, rank: 1, row: -1 })
+    set({ question: (event.target as HTMLTextAreaElement).value, rank: 1, row: -1 })
   }
   return (
     <>
       <label class="name" for="question">
         {t('question')}
       </label>
-      <input
+      <textarea
         id="question"
-        type="text"
         dir="auto"
+        rows={1}
         spellcheck={false}
-        autocomplete="off"
         value={state.question.value}
         placeholder={t('question.hint')}
         onInput={ask}

@@ -8,7 +8,7 @@ import type { Example } from '../model/task'
 import { turnsIn, type Turn } from '../model/words'
 import { busy, first, modelInfo } from '../state/answers'
 import { replaceReply, say, shownReply, takeBack } from '../state/conversation'
-import { activeRow, dark, grid, kind, record } from '../state/derived'
+import { activeRow, dark, grid, record } from '../state/derived'
 import { set, setTurns, state } from '../state/store'
 import { css, inkOn, onScale } from '../views/colour'
 import { Candidates } from './ask'
@@ -125,6 +125,7 @@ function Field() {
         rows={1}
         aria-label={t('chat.say')}
         placeholder={t('chat.hint')}
+        title={t('chat.keys')}
         onKeyDown={(event) => {
           // While an input method composes, Enter chooses a word.
           if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
@@ -176,9 +177,12 @@ export function Chat() {
             </button>
           </>
         )}
-        <span class="faint status">{status}</span>
       </Search>
-      {turns.length > 1 && kind.value === 'cross' && <p class="faint">{t('chat.about')}</p>}
+      {turns.length > 1 && (
+        <p class="faint">
+          {t('chat.about')} <span class="status">{status}</span>
+        </p>
+      )}
     </section>
   )
 }

@@ -180,7 +180,7 @@ export function Pair({ marked }: { marked?: { begin: number; end: number } | und
   )
   if (!g) return null
   return (
-    <section class="pair" aria-label={t('pair')}>
+    <section class={marked ? 'pair tall' : 'pair'} aria-label={t('pair')}>
       <Side
         labels={g.columns}
         side="column"
