@@ -10,9 +10,11 @@
 #include "base/error.h"
 #include "base/thousands.h"
 #include "evaluate/bleu.h"
-#include "evaluate/by_length.h"
 #include "evaluate/chrf.h"
 #include "evaluate/edit.h"
+#include "evaluate/references.h"
+#include "evaluate/score_table.h"
+#include "evaluate/slots.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/evaluate_alignment.h"
@@ -29,7 +31,7 @@ using Json = nlohmann::ordered_json;
 
 struct EvaluateFlags : ModelFlags {
   std::vector<std::string> references, names = {"bleu", "chrf"};
-  std::string hypotheses, source, output, tokenizer;  // tokenizer: empty to choose by the text
+  std::string hypotheses, source, output, groups, tokenizer;  // tokenizer: empty to choose by the text
   bool by_length = false, several = false, json = false, lowercase = false;
   SearchOptions search;
   AlignmentTest alignment;
@@ -39,6 +41,7 @@ struct EvaluateFlags : ModelFlags {
 struct TestSet {
   std::vector<std::string> sources;  // empty when not given
   std::vector<Segment> segments;
+  std::vector<std::vector<std::string>> groups;  // for each column of --groups the group of each segment
 };
 
 // Reads lines without the check that there is some text: hypotheses may be empty.
@@ -49,18 +52,42 @@ std::vector<std::string> all_lines(const std::string& path) {
   return lines;
 }
 
-Metric metric_named(const std::string& name, const BleuOptions& bleu) {
-  const bool lowercase = bleu.lowercase;
-  if (name == "bleu") return {"BLEU", [bleu](std::span<const Segment> s) { return corpus_bleu(s, bleu).score; }};
+// The metrics of one name: most are one number.
+std::vector<Metric> metrics_named(const std::string& name, const BleuOptions& bleu) {
+  using Segments = std::span<const Segment>;
+  if (name == "bleu") return {{"BLEU", [bleu](Segments s) { return corpus_bleu(s, bleu).score; }}};
   if (name == "chrf") {
-    return {"chrF", [lowercase](std::span<const Segment> s) { return corpus_chrf(s, {.lowercase = lowercase}).score; }};
+    return {{"chrF", [c = bleu.lowercase](Segments s) { return corpus_chrf(s, {.lowercase = c}).score; }}};
   }
-  if (name == "wer") return {"WER", [](std::span<const Segment> s) { return word_error_rate(s).percent(); }};
-  if (name == "cer") return {"CER", [](std::span<const Segment> s) { return character_error_rate(s).percent(); }};
-  if (name == "per") {
-    return {"PER", [](std::span<const Segment> s) { return position_independent_error_rate(s).percent(); }};
+  if (name == "wer") return {{"WER", [](Segments s) { return word_error_rate(s).percent(); }}};
+  if (name == "cer") return {{"CER", [](Segments s) { return character_error_rate(s).percent(); }}};
+  if (name == "per") return {{"PER", [](Segments s) { return position_independent_error_rate(s).percent(); }}};
+  if (name == "slots") {
+    return {{"value F1", [](Segments s) { return slot_score(s).values.f1(); }},
+            {"pair F1", [](Segments s) { return slot_score(s).pairs.f1(); }}};
   }
-  return {"exact", exact_match};
+  return {{"exact", exact_match}};
+}
+
+Json json_of(const FScore& score) {
+  return {{"f1", score.f1()}, {"precision", score.precision()}, {"recall", score.recall()}};
+}
+
+// The score of a metric as JSON: a number, or an object for a metric of several numbers.
+Json score_json(const std::string& name, std::span<const Segment> segments, const BleuOptions& bleu) {
+  if (name == "slots") {
+    const SlotScore score = slot_score(segments);
+    return {{"values", json_of(score.values)}, {"pairs", json_of(score.pairs)}};
+  }
+  return metrics_named(name, bleu).front().score(segments);
+}
+
+// The line that reports a score.
+std::string score_line(const std::string& name, std::span<const Segment> segments, const BleuOptions& bleu) {
+  if (name == "bleu") return corpus_bleu(segments, bleu).line();
+  if (name == "slots") return slot_score(segments).line();
+  const Metric metric = metrics_named(name, bleu).front();
+  return fmt::format("{} = {:.2f}", metric.name, metric.score(segments));
 }
 
 std::string signature(const std::string& name, std::span<const Segment> segments, const BleuOptions& bleu) {
@@ -73,10 +100,12 @@ std::string signature(const std::string& name, std::span<const Segment> segments
 // pronunciations.
 void join_same_sources(TestSet& set) {
   TestSet joined;
+  joined.groups.resize(set.groups.size());
   std::map<std::string, size_t> places;
   for (size_t i = 0; i < set.sources.size(); ++i) {
     const auto [place, fresh] = places.emplace(set.sources[i], joined.segments.size());
     if (fresh) {
+      for (size_t c = 0; c < set.groups.size(); ++c) joined.groups[c].push_back(set.groups[c][i]);
       joined.sources.push_back(set.sources[i]);
       joined.segments.push_back(std::move(set.segments[i]));
     } else {
@@ -85,6 +114,27 @@ void join_same_sources(TestSet& set) {
     }
   }
   set = std::move(joined);
+}
+
+// Reads the groups of all segments, column by column. Columns are separated by tabs.
+std::vector<std::vector<std::string>> read_groups(const std::string& path) {
+  LineReader reader(path);
+  std::vector<std::vector<std::string>> columns;
+  for (std::string line; reader.next(line);) {
+    std::vector<std::string> names(1);
+    for (const char c : line) {
+      if (c == '\t') {
+        names.emplace_back();
+      } else {
+        names.back() += c;
+      }
+    }
+    if (reader.line_number() == 1) columns.resize(names.size());
+    check(names.size() == columns.size(), "{}: expected {} as in line 1, got {}", reader.place(),
+          counted(std::ssize(columns), "column"), names.size());
+    for (size_t c = 0; c < names.size(); ++c) columns[c].push_back(names[c].empty() ? "(none)" : std::move(names[c]));
+  }
+  return columns;
 }
 
 TestSet read_set(const EvaluateFlags& flags) {
@@ -100,9 +150,17 @@ TestSet read_set(const EvaluateFlags& flags) {
   hypotheses.resize(count);
   for (std::string& h : hypotheses) set.segments.push_back({std::move(h), {}});
   for (const std::string& path : flags.references) {
-    const std::vector<std::string> lines = all_lines(path);
+    const std::vector<std::vector<std::string>> lines = read_references(path);
     check(lines.size() == count, "{}: expected {} lines, as {} has, got {}", path, count, first, lines.size());
-    for (size_t i = 0; i < count; ++i) set.segments[i].references.push_back(lines[i]);
+    for (size_t i = 0; i < count; ++i) {
+      auto& references = set.segments[i].references;
+      references.insert(references.end(), lines[i].begin(), lines[i].end());
+    }
+  }
+  if (!flags.groups.empty()) {
+    set.groups = read_groups(flags.groups);
+    const size_t lines = set.groups.empty() ? 0 : set.groups.front().size();
+    check(lines == count, "{}: expected {} lines, as {} has, got {}", flags.groups, count, first, lines);
   }
   if (flags.several) join_same_sources(set);
   return set;
@@ -180,6 +238,19 @@ void print_by_length(const EvaluateFlags& flags, const TestSet& set, std::span<c
   fmt::print("\n{}", by_length(set.segments, lengths, metrics).text());
 }
 
+// The scores of each group, by its name.
+Json json_of_groups(const EvaluateFlags& flags, const TestSet& set, const std::vector<std::string>& column,
+                    const BleuOptions& bleu) {
+  std::map<std::string, std::vector<Segment>> groups;
+  for (size_t i = 0; i < column.size(); ++i) groups[column[i]].push_back(set.segments[i]);
+  Json json = Json::object();
+  for (const auto& [group, segments] : groups) {
+    Json& scores = json[group] = {{"segments", segments.size()}};
+    for (const std::string& name : flags.names) scores[name] = score_json(name, segments, bleu);
+  }
+  return json;
+}
+
 // The flags of --alignment, and those that it shares with the evaluation of text.
 int evaluate_links(const EvaluateFlags& flags) {
   AlignmentTest test = flags.alignment;
@@ -208,26 +279,23 @@ int evaluate(const EvaluateFlags& flags) {
   const BleuOptions bleu{.tokenizer = tokenizer_named(choose_tokenizer(flags, set)), .lowercase = flags.lowercase};
   std::vector<Metric> metrics;
   for (const std::string& name : flags.names) {
-    metrics.push_back(metric_named(name, bleu));
-    json[name] = metrics.back().score(set.segments);
+    for (Metric& metric : metrics_named(name, bleu)) metrics.push_back(std::move(metric));
+    json[name] = score_json(name, set.segments, bleu);
     if (const std::string text = signature(name, set.segments, bleu); !text.empty()) json[name + "_signature"] = text;
   }
   if (flags.json) {
+    for (const auto& column : set.groups) json["groups"].push_back(json_of_groups(flags, set, column, bleu));
     fmt::print("{}\n", json.dump(2));
     return kDone;
   }
   fmt::print("{}\n", counted(std::ssize(set.segments), "segment"));
-  for (size_t i = 0; i < metrics.size(); ++i) {
-    const std::string text = signature(flags.names[i], set.segments, bleu);
-    if (flags.names[i] == "bleu") {
-      fmt::print("{}  [{}]\n", corpus_bleu(set.segments, bleu).line(), text);
-    } else {
-      fmt::print("{} = {:.2f}{}\n", metrics[i].name, json[flags.names[i]].get<double>(),
-                 text.empty() ? "" : "  [" + text + "]");
-    }
+  for (const std::string& name : flags.names) {
+    const std::string text = signature(name, set.segments, bleu);
+    fmt::print("{}{}\n", score_line(name, set.segments, bleu), text.empty() ? "" : "  [" + text + "]");
   }
   if (json.contains("perplexity")) fmt::print("perplexity = {:.3f}\n", json["perplexity"].get<double>());
   if (flags.by_length) print_by_length(flags, set, metrics);
+  for (const auto& column : set.groups) fmt::print("\n{}", by_group(set.segments, column, metrics).text());
   return kDone;
 }
 
@@ -243,20 +311,29 @@ void add_evaluate(CLI::App& app, Run& run) {
           "Evaluate a model on --source instead: a model folder or the name of a shipped model; repeat for an "
           "ensemble.");
   command
-      ->add_option("-r,--references", flags->references,
-                   "Reference translations; several files for several references.")
+      ->add_option(
+          "-r,--references", flags->references,
+          "Reference translations; several files for several references, or a JSON array of references a line.")
       ->type_name("FILE");
   command->add_option("-s,--source", flags->source, "Source text.")->type_name("FILE");
   command->add_option("-o,--output", flags->output, "With --model: file for the translations.")->type_name("FILE");
-  command->add_option("--metrics", flags->names, "Metrics, separated by commas.")
+  command
+      ->add_option("--metrics", flags->names,
+                   "Metrics, separated by commas. slots: F1 of lines `slot = value ; slot = value`.")
       ->delimiter(',')
-      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact"}));
+      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact", "slots"}));
   command
       ->add_option("--tokenizer", flags->tokenizer,
                    "Tokenizer for BLEU; by default zh if the references are Chinese, 13a otherwise.")
       ->check(CLI::IsMember(tokenizer_names()));
   command->add_flag("--lowercase", flags->lowercase, "Ignore case (bleu, chrf).");
   command->add_flag("--by-length", flags->by_length, "Also print a table of scores by source length.");
+  command
+      ->add_option(
+          "--groups", flags->groups,
+          "Also print a table of scores by group. The file names the group of each line; with several columns, "
+          "separated by tabs, there is a table for each.")
+      ->type_name("FILE");
   command->add_flag("--join-sources", flags->several,
                     "Merge lines with the same source into one with several references.");
   command

@@ -4,10 +4,11 @@
 #include "evaluate/bleu.h"
 #include "evaluate/chrf.h"
 #include "evaluate/edit.h"
+#include "evaluate/slots.h"
 
 namespace fovea {
 
-std::vector<std::string> validation_metric_names() { return {"loss", "bleu", "chrf", "exact", "wer"}; }
+std::vector<std::string> validation_metric_names() { return {"loss", "bleu", "chrf", "exact", "wer", "slots"}; }
 
 bool higher_is_better(std::string_view metric) { return metric != "loss" && metric != "wer"; }
 
@@ -16,7 +17,8 @@ double validation_score(std::string_view metric, std::span<const Segment> segmen
   if (metric == "chrf") return corpus_chrf(segments).score;
   if (metric == "exact") return exact_match(segments);
   if (metric == "wer") return word_error_rate(segments).percent();
-  fail("validation.metric: expected bleu, chrf, exact or wer, got {}", metric);
+  if (metric == "slots") return slot_score(segments).values.f1();
+  fail("validation.metric: expected bleu, chrf, exact, wer or slots, got {}", metric);
 }
 
 }  // namespace fovea

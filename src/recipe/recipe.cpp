@@ -99,6 +99,11 @@ void TrainingConfig::describe(Fields& f) {
   f.add("precision", precision, "Precision of matrix products: bf16 where the CPU has instructions for it.")
       .choices({"f32", "bf16"})
       .also_called({"dtype", "fp16", "amp", "bf16"});
+  f.add("pretrained", pretrained,
+        "Start from a trained model: its folder. Parameters of the same name and shape, for instance the encoder's, "
+        "have "
+        "its weights, and its vocabularies are used.")
+      .also_called({"init_from", "finetune", "load_model"});
   f.add("epochs", epochs, "Stop after this many epochs; 0 for no limit.")
       .at_least(0)
       .also_called({"max_epochs", "num_epochs", "after_epochs"});
@@ -230,9 +235,10 @@ Recipe read_recipe(const std::string& path, std::span<const std::string> changes
   Fields fields = fields_of(recipe);
   const std::map<std::string, int64_t> lines = fields_from_toml(fields, path);
   std::map<std::string, std::string> places;  // where each chosen setting was set
-  if (const std::string run = run_of_recipe(path); !run.empty()) relocate(recipe, run);
-  // `task` is newer than the other keys: a file that an earlier version wrote does not have it.
-  const bool complete = lines.size() + (lines.contains("task") ? 0 : 1) == fields.list().size();
+  const std::string run = run_of_recipe(path);
+  if (!run.empty()) relocate(recipe, run);
+  // A run's recipe.toml sets every key that the version had which wrote it.
+  const bool complete = !run.empty() || lines.size() == fields.list().size();
   for (const auto& [key, line] : lines) {
     if (!complete) places[key] = fmt::format("{}:{}", path, line);
   }

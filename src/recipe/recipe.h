@@ -2,7 +2,6 @@
 // reading, checking, help and printing use these declarations.
 #pragma once
 
-#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,19 +9,12 @@
 
 #include "decode/search.h"
 #include "models/config.h"
+#include "store/task_names.h"
 #include "text/batches.h"
 #include "text/corpus.h"
 #include "text/vocabulary.h"
 
 namespace fovea {
-
-// The names that `task` may have; src/tasks has an entry for each.
-struct TaskName {
-  std::string_view name, help;
-};
-inline constexpr std::array kTaskNames = {
-    TaskName{"sequence", "Text to text: translation, transliteration and every other mapping of lines to lines."},
-};
 
 std::vector<std::string> schedule_names();  // of the learning rate
 
@@ -58,6 +50,7 @@ struct TrainingConfig {
   double checkpoint_minutes = 10;
   double guided_alignment = 0, coverage_loss = 0;
   double baseline_decay = 0.99;
+  std::string pretrained;
 
   void describe(Fields& fields);
 };

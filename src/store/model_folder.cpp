@@ -1,5 +1,7 @@
 #include "store/model_folder.h"
 
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <system_error>
 
@@ -7,6 +9,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "store/json_fields.h"
+#include "store/task_names.h"
 
 namespace fovea {
 
@@ -28,7 +31,7 @@ std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std
 
 void FolderConfig::describe(Fields& f) {
   f.add("format", format, "Version of this file format.").at_least(1).at_most(kFormat);
-  f.add("task", task, "What the model does: sequence (text to text).");
+  f.add("task", task, "What the model does, as in its recipe.");
   f.add("source_words", source_words, "Size of the source vocabulary.").at_least(4);
   f.add("target_words", target_words, "Size of the target vocabulary.").at_least(4);
   f.add("end_source", end_source, "Whether an end-of-sentence token is appended to the source.");
@@ -63,8 +66,12 @@ std::string task_of_model(const std::string& folder) {
 LoadedModel load_model(const std::string& folder, Device device) {
   LoadedModel loaded;
   const std::string task = task_of_model(folder);
-  check(task == loaded.config.task, "{}: expected a model of the task {}, got one of the task {}", folder,
-        loaded.config.task, brief(task));
+  std::vector<std::string_view> accepted;
+  for (const TaskName& entry : kTaskNames) {
+    if (entry.text_to_text) accepted.push_back(entry.name);
+  }
+  check(is_text_to_text(task), "{}: expected a model from text to text (task {}), got one of the task {}", folder,
+        fmt::join(accepted, ", "), brief(task));
   Fields fields = fields_of(loaded.config);
   fields_from_json(fields, read_file(config_path(folder)), config_path(folder));
   loaded.source = load_side(folder, "source", loaded.config.source_words);
@@ -99,6 +106,18 @@ void save_weights(const std::string& folder, const Parameters& parameters, const
 
 void load_weights(const std::string& folder, const Parameters& parameters) {
   read_tensors(SafetensorsFile(weights_path(folder)), parameters, parameters.values());
+}
+
+int64_t load_matching_weights(const std::string& folder, const Parameters& parameters) {
+  const SafetensorsFile file(weights_path(folder));
+  int64_t elements = 0;
+  for (const Parameter& p : parameters.list()) {
+    if (!file.has(p.name(), p.shape())) continue;
+    file.read(p.name(), p.value());
+    elements += p.shape().count();
+  }
+  parameters.values().contents_changed();
+  return elements;
 }
 
 void save_packed(const std::string& folder, const LoadedModel& model) {

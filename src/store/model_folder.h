@@ -39,7 +39,7 @@ struct LoadedModel {
 
 // The task that a model folder was trained for, from its config.json.
 std::string task_of_model(const std::string& folder);
-// Loads a folder of the task "sequence". Error that names the file at fault.
+// Loads a folder of a task from text to text. Error that names the file at fault.
 LoadedModel load_model(const std::string& folder, Device device);
 
 void save_config(const std::string& folder, const FolderConfig& config);
@@ -49,6 +49,8 @@ void save_model_description(const std::string& folder, const FolderConfig& confi
 // Saves folder/model.safetensors. `values` has the layout of parameters.values(), or is an average with that layout.
 void save_weights(const std::string& folder, const Parameters& parameters, const Tensor& values);
 void load_weights(const std::string& folder, const Parameters& parameters);
+// Loads only the parameters that the folder has by name and shape, and returns the number of their elements.
+int64_t load_matching_weights(const std::string& folder, const Parameters& parameters);
 // Saves a model with 8-bit matrices, in a quarter of its size, as models are shipped.
 void save_packed(const std::string& folder, const LoadedModel& model);
 

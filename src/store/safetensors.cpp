@@ -275,6 +275,12 @@ std::vector<std::string> SafetensorsFile::names() const {
   return names;
 }
 
+bool SafetensorsFile::has(std::string_view name, const Shape& shape) const {
+  const auto found = entries_.find(name);
+  return found != entries_.end() &&
+         std::equal(shape.begin(), shape.end(), found->second.shape.begin(), found->second.shape.end());
+}
+
 std::vector<float> SafetensorsFile::widened(std::string_view name, const Entry& entry) const {
   std::vector<float> values(entry.bytes / bytes_of_dtype(entry.dtype));
   if (entry.dtype == "I8") {

@@ -51,16 +51,16 @@ const std::string& target_kind(const Recipe& recipe) {
 
 }  // namespace
 
-SequenceData::SequenceData(const Recipe& recipe, const std::string& vocabulary_folder)
-    : filter_(recipe.data.filter), options_(recipe.batch), seed_(static_cast<uint64_t>(recipe.seed)) {
+SequenceData::SequenceData(const TaskSetup& setup)
+    : filter_(setup.recipe.data.filter),
+      options_(setup.recipe.batch),
+      seed_(static_cast<uint64_t>(setup.recipe.seed)),
+      source_(setup.known_vocabulary("source")),
+      target_(setup.known_vocabulary("target")) {
+  const Recipe& recipe = setup.recipe;
   options_.seed = recipe.seed;
   read(recipe);
-  if (vocabulary_folder.empty()) {
-    train_vocabularies(recipe);
-  } else {
-    source_ = load_vocabulary(vocabulary_folder, "source");
-    target_ = load_vocabulary(vocabulary_folder, "target");
-  }
+  train_vocabularies(recipe);
   messages_.push_back("train: " + start_epoch(0).text());
   if (!recipe.data.alignment.empty()) {
     check(filter_.sampling == 0,
@@ -130,13 +130,14 @@ void SequenceData::train_vocabularies(const Recipe& recipe) {
         fmt::format("{}: {} {} tokens", side, thousands(trained.vocabulary->size()), trained.vocabulary->kind()));
     return std::shared_ptr<const Vocabulary>(std::move(trained.vocabulary));
   };
+  if (source_ && target_) return;
   if (recipe.data.shared_vocabulary) {
     std::vector<std::string> both = lines_.source;
     both.insert(both.end(), lines_.target.begin(), lines_.target.end());
     source_ = target_ = train("shared vocabulary", both, recipe.source_vocabulary);
   } else {
-    source_ = train("source vocabulary", lines_.source, recipe.source_vocabulary);
-    target_ = train("target vocabulary", lines_.target, recipe.target_vocabulary);
+    if (!source_) source_ = train("source vocabulary", lines_.source, recipe.source_vocabulary);
+    if (!target_) target_ = train("target vocabulary", lines_.target, recipe.target_vocabulary);
   }
 }
 

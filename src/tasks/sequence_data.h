@@ -10,13 +10,14 @@
 
 #include "recipe/recipe.h"
 #include "tasks/sequence_alignments.h"
+#include "tasks/task.h"
 
 namespace fovea {
 
 class SequenceData {
  public:
-  // With a `vocabulary_folder`, vocabularies are loaded from it instead of being trained.
-  SequenceData(const Recipe& recipe, const std::string& vocabulary_folder);
+  // Vocabularies that the setup does not know are trained.
+  explicit SequenceData(const TaskSetup& setup);
 
   const std::shared_ptr<const Vocabulary>& source() const { return source_; }
   const std::shared_ptr<const Vocabulary>& target() const { return target_; }

@@ -30,10 +30,8 @@ std::string tokenizer_warning(const ValidationConfig& validation, const std::vec
 class SequenceTask final : public Task {
  public:
   explicit SequenceTask(const TaskSetup& setup)
-      : recipe_(setup.recipe),
-        device_(setup.device),
-        data_(recipe_, setup.resume_folder),
-        loss_(recipe_.training, recipe_.model.attention) {
+      : recipe_(setup.recipe), device_(setup.device), data_(setup), loss_(recipe_.training, recipe_.model.attention) {
+    loaded_.config.task = recipe_.task;
     loaded_.config.source_words = data_.source()->size();
     loaded_.config.target_words = data_.target()->size();
     loaded_.config.end_source = recipe_.batch.end_source;

@@ -1,4 +1,4 @@
-// The task "sequence": text to text, by any architecture that decodes. It learns from parallel text with teacher
+// The tasks "sequence", "summarise" and "dialogue": text to text, by any architecture that decodes. It learns from parallel text with teacher
 // forcing and is validated by its loss or by decoding the validation text.
 #pragma once
 

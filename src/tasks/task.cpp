@@ -11,6 +11,13 @@
 
 namespace fovea {
 
+std::shared_ptr<const Vocabulary> TaskSetup::known_vocabulary(const std::string& stem) const {
+  if (!resume_folder.empty()) return load_vocabulary(resume_folder, stem);
+  const std::string& pretrained = recipe.training.pretrained;
+  if (pretrained.empty() || !has_vocabulary(pretrained, stem)) return nullptr;
+  return load_vocabulary(pretrained, stem);
+}
+
 const std::vector<std::string>& Task::messages() const {
   static const std::vector<std::string> none;
   return none;
@@ -23,6 +30,8 @@ bool Task::higher_is_better() const { return false; }
 std::span<const TaskEntry> tasks() {
   static constexpr std::array kEntries = {
       TaskEntry{kTaskNames[0].name, kTaskNames[0].help, make_sequence_task, load_sequence_predictor},
+      TaskEntry{kTaskNames[1].name, kTaskNames[1].help, make_sequence_task, load_sequence_predictor},
+      TaskEntry{kTaskNames[2].name, kTaskNames[2].help, make_sequence_task, load_sequence_predictor},
   };
   static_assert(kEntries.size() == kTaskNames.size(), "every task that a recipe may name has an entry");
   return kEntries;

@@ -19,6 +19,7 @@
 namespace fovea {
 
 struct Recipe;
+class Vocabulary;
 
 // The position in the training data.
 struct Progress {
@@ -97,6 +98,10 @@ struct TaskSetup {
   Parameters& parameters;  // the task declares its parameters here; the trainer allocates and owns them
   Device device;
   std::string resume_folder;  // where vocabularies or labels are read from; empty for a new run
+
+  // The vocabulary of this run: the one of the resumed run, or of the model that it starts from (training.pretrained).
+  // Null if neither has one.
+  std::shared_ptr<const Vocabulary> known_vocabulary(const std::string& stem) const;
 };
 
 struct PredictorOptions {

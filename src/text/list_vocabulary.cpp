@@ -21,12 +21,18 @@ enum class Unit : uint8_t { kWord, kCharacter };
 
 constexpr std::string_view name_of(Unit unit) { return unit == Unit::kWord ? "word" : "character"; }
 
-// Calls visit(begin, end) for each word or character.
-template <class Visit> void for_each_unit(Unit unit, std::string_view text, Visit&& visit) {
-  size_t word = 0;
+// Calls visit(begin, end) for each word or character; among characters, a symbol is one unit.
+template <class Visit>
+void for_each_unit(Unit unit, std::span<const std::string> symbols, std::string_view text, Visit&& visit) {
+  size_t word = 0, symbol_end = 0;
   for (const auto& [value, begin, end] : code_points(text)) {
     if (unit == Unit::kCharacter) {
-      visit(begin, end);
+      if (begin < symbol_end) continue;
+      symbol_end = end;
+      for (const std::string& symbol : symbols) {
+        if (text.substr(begin).starts_with(symbol)) symbol_end = std::max(symbol_end, begin + symbol.size());
+      }
+      visit(begin, symbol_end);
     } else if (is_space(value)) {
       if (word < begin) visit(word, begin);
       word = end;
@@ -78,6 +84,8 @@ class ListVocabulary final : public Vocabulary {
   bool add(std::string entry) {
     const auto id = static_cast<int32_t>(size());
     if (!ids_.emplace(entry, id).second) return false;
+    // An entry of several characters in a list of characters is a symbol.
+    if (unit_ == Unit::kCharacter && code_point_at(entry, 0).end < entry.size()) symbols_.push_back(entry);
     entries_.push_back(std::move(entry));
     return true;
   }
@@ -92,7 +100,7 @@ class ListVocabulary final : public Vocabulary {
 
   std::vector<Token> tokenise(std::string_view text) const override {
     std::vector<Token> tokens;
-    for_each_unit(unit_, text, [&](size_t begin, size_t end) {
+    for_each_unit(unit_, symbols_, text, [&](size_t begin, size_t end) {
       const std::string_view unit = text.substr(begin, end - begin);
       tokens.push_back({.id = id_of(unit), .begin = begin, .end = end, .text = std::string(unit)});
     });
@@ -102,7 +110,7 @@ class ListVocabulary final : public Vocabulary {
 
   std::vector<int32_t> encode(std::string_view text) const override {
     std::vector<int32_t> ids;
-    for_each_unit(unit_, text,
+    for_each_unit(unit_, symbols_, text,
                   [&](size_t begin, size_t end) { ids.push_back(id_of(text.substr(begin, end - begin))); });
     return ids;
   }
@@ -135,6 +143,7 @@ class ListVocabulary final : public Vocabulary {
 
   Unit unit_;
   std::vector<std::string> entries_;  // entry i has id i + 4
+  std::vector<std::string> symbols_;  // the entries of several characters, if the unit is the character
   TextMap<int32_t> ids_;
 };
 
@@ -144,7 +153,7 @@ std::unique_ptr<Vocabulary> train_list(std::span<const std::string> lines, const
   const Unit unit = options.kind == "word" ? Unit::kWord : Unit::kCharacter;
   TextMap<int64_t> counts;
   for (const std::string_view line : lines) {
-    for_each_unit(unit, line, [&](size_t begin, size_t end) {
+    for_each_unit(unit, options.symbols, line, [&](size_t begin, size_t end) {
       const std::string_view entry = line.substr(begin, end - begin);
       const auto found = counts.find(entry);
       if (found == counts.end()) {
@@ -163,6 +172,7 @@ std::unique_ptr<Vocabulary> train_list(std::span<const std::string> lines, const
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
   auto vocabulary = std::make_unique<ListVocabulary>(unit);
+  for (const std::string& symbol : options.symbols) vocabulary->add(symbol);
   for (auto& [entry, count] : sorted) {
     if (vocabulary->size() == options.size) break;
     vocabulary->add(std::move(entry));

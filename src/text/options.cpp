@@ -28,10 +28,14 @@ void VocabularyOptions::describe(Fields& f) {
       .needs(subwords, need_subwords);
   f.add("byte_fallback", byte_fallback, "unigram, bpe: encode unknown characters as bytes.")
       .needs(subwords, need_subwords);
-  f.add("normalisation", normalisation, "unigram, bpe: Unicode normalisation applied before tokenisation.")
-      .choices({"identity", "nmt_nfkc"})
+  f.add("normalisation", normalisation,
+        "unigram, bpe: Unicode normalisation applied before tokenisation; nmt_nfkc_cf also folds case.")
+      .choices({"identity", "nmt_nfkc", "nmt_nfkc_cf"})
       .also_called({"normalization", "normalize", "normalization_rule_name"})
       .needs(subwords, need_subwords);
+  f.add("symbols", symbols,
+        "Texts that are always one token, for instance <turn>. They may not contain spaces or commas.")
+      .also_called({"user_defined_symbols", "special_tokens", "extra_symbols"});
 }
 
 void CorpusOptions::describe(Fields& f) {

@@ -85,6 +85,19 @@ uint64_t model_type(std::string_view bytes) {
   return static_cast<uint64_t>(Model::kUnigram);
 }
 
+// Whether each piece is a symbol that the user has defined: ModelProto.pieces (field 1) . type (field 3).
+std::vector<bool> user_defined(std::string_view bytes) {
+  constexpr uint64_t kUserDefined = 4;
+  std::vector<bool> defined;
+  for (Message model(bytes); model.next();) {
+    if (model.field() != 1) continue;
+    defined.push_back(false);
+    for (Message piece(model.payload()); piece.next();)
+      if (piece.field() == 3) defined.back() = piece.value() == kUserDefined;
+  }
+  return defined;
+}
+
 // SentencePiece uses tabs internally and cannot encode them.
 std::string without_tabs(std::string_view text) {
   std::string spaced(text);
@@ -95,7 +108,8 @@ std::string without_tabs(std::string_view text) {
 class SentencePieceVocabulary final : public Vocabulary {
  public:
   // Error messages start with `name`.
-  SentencePieceVocabulary(std::string_view bytes, const std::string& name) : pieces_(load(bytes, name)) {
+  SentencePieceVocabulary(std::string_view bytes, const std::string& name)
+      : pieces_(load(bytes, name), user_defined(bytes)) {
     const auto type = model_type(bytes);
     check(type == static_cast<uint64_t>(Model::kUnigram) || type == static_cast<uint64_t>(Model::kBpe),
           "{}: expected a SentencePiece model of type unigram or bpe, got another type", name);
@@ -251,6 +265,14 @@ double coverage_for(std::span<const std::string> lines, double coverage) {
   fail("vocabulary: SentencePiece training failed: {}", message);
 }
 
+// Each symbol, and each symbol with the space before it, so that the space takes no token of its own.
+std::string symbol_list(const std::vector<std::string>& symbols) {
+  std::string list;
+  for (const std::string& symbol : symbols)
+    list += fmt::format("{}{},{}{}", list.empty() ? "" : ",", symbol, kSpace, symbol);
+  return list;
+}
+
 }  // namespace
 
 std::unique_ptr<Vocabulary> train_sentencepiece(std::span<const std::string> lines, const VocabularyOptions& options) {
@@ -268,6 +290,7 @@ std::unique_ptr<Vocabulary> train_sentencepiece(std::span<const std::string> lin
       {"bos_id", std::to_string(kBegin)},
       {"eos_id", std::to_string(kEnd)},
       {"unk_surface", std::string(kUnknownText)},
+      {"user_defined_symbols", symbol_list(options.symbols)},
       {"max_sentence_length", std::to_string(kMaxLineBytes)},
       {"num_threads", "16"},  // fixed, because the order of floating-point sums depends on it
       {"minloglevel", "3"},

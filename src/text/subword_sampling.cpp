@@ -32,9 +32,11 @@ double log_sum(const std::vector<Arc>& arcs, int32_t chain) {
 
 }  // namespace
 
-PieceTree::PieceTree(const sentencepiece::SentencePieceProcessor& model) : ids_{-1} {
+PieceTree::PieceTree(const sentencepiece::SentencePieceProcessor& model, const std::vector<bool>& is_symbol)
+    : ids_{-1} {
   for (int32_t id = 0; id < model.GetPieceSize(); ++id) {
-    ordinary_.push_back(!model.IsUnknown(id) && !model.IsControl(id) && !model.IsByte(id) && !model.IsUnused(id));
+    ordinary_.push_back(!model.IsUnknown(id) && !model.IsControl(id) && !model.IsByte(id) && !model.IsUnused(id) &&
+                        !is_symbol[static_cast<size_t>(id)]);
     scores_.push_back(static_cast<double>(model.GetScore(id)));
     if (!ordinary_.back()) continue;
     int32_t node = 0;

@@ -13,10 +13,10 @@
 
 namespace fovea {
 
-// A trie over the bytes of a model's ordinary pieces (neither special nor single bytes).
+// A trie over the bytes of a model's ordinary pieces (neither special, nor single bytes, nor symbols of the user).
 class PieceTree {
  public:
-  explicit PieceTree(const sentencepiece::SentencePieceProcessor& model);
+  PieceTree(const sentencepiece::SentencePieceProcessor& model, const std::vector<bool>& is_symbol);
   // The child of a node for a byte; -1 if there is none. The root is node 0.
   int32_t step(int32_t node, char byte) const {
     const auto found = steps_.find(key(node, byte));

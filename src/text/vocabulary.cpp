@@ -1,5 +1,6 @@
 #include "text/vocabulary.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
@@ -20,8 +21,27 @@ std::string Vocabulary::decode(std::span<const int32_t> ids, std::vector<Token>*
   return text;
 }
 
+namespace {
+
+void check_symbols(const std::vector<std::string>& symbols) {
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const std::string& symbol = symbols[i];
+    check(!symbol.empty() && symbol.find_first_of(" \t\r\n,") == std::string::npos &&
+              symbol.find("\u2581") == std::string::npos,
+          "vocabulary: symbols: expected a text without spaces and commas, got \"{}\"", symbol);
+    check(std::find(symbols.begin(), symbols.begin() + static_cast<ptrdiff_t>(i), symbol) ==
+              symbols.begin() + static_cast<ptrdiff_t>(i),
+          "vocabulary: symbols: expected each symbol once, got \"{}\" twice", symbol);
+    check(symbol != "<pad>" && symbol != "<unk>" && symbol != "<s>" && symbol != "</s>",
+          "vocabulary: symbols: {} is one of the four special tokens already", symbol);
+  }
+}
+
+}  // namespace
+
 TrainedVocabulary train_vocabulary(std::span<const std::string> lines, const VocabularyOptions& options) {
   check(options.size > kEnd + 1, "vocabulary: expected a size of at least {}, got {}", kEnd + 2, options.size);
+  check_symbols(options.symbols);
   if (options.kind == "word" || options.kind == "character") return {train_list(lines, options), ""};
   check(options.kind == "unigram" || options.kind == "bpe",
         "vocabulary: expected unigram, bpe, word or character as kind, got \"{}\"", options.kind);
@@ -46,6 +66,11 @@ void save_vocabulary(const Vocabulary& vocabulary, const std::string& folder, co
   // An older vocabulary of another kind must not be loaded instead.
   const std::string_view other = vocabulary.extension() == kListExtension ? kSentencePieceExtension : kListExtension;
   std::filesystem::remove(path_of(folder, stem, other));
+}
+
+bool has_vocabulary(const std::string& folder, const std::string& stem) {
+  return std::filesystem::exists(path_of(folder, stem, kSentencePieceExtension)) ||
+         std::filesystem::exists(path_of(folder, stem, kListExtension));
 }
 
 std::unique_ptr<Vocabulary> load_vocabulary(const std::string& folder, const std::string& stem) {

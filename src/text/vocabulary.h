@@ -63,6 +63,7 @@ struct VocabularyOptions {
   double coverage = 0.9995;
   bool byte_fallback = false;
   std::string normalisation = "identity";
+  std::vector<std::string> symbols;
 
   void describe(Fields& fields);
 };
@@ -77,6 +78,7 @@ TrainedVocabulary train_vocabulary(std::span<const std::string> lines, const Voc
 
 // Writes folder/stem.spm, a SentencePiece model that other tools can read, or folder/stem.vocab, a list.
 void save_vocabulary(const Vocabulary& vocabulary, const std::string& folder, const std::string& stem);
+bool has_vocabulary(const std::string& folder, const std::string& stem);
 std::unique_ptr<Vocabulary> load_vocabulary(const std::string& folder, const std::string& stem);
 
 }  // namespace fovea

@@ -109,12 +109,22 @@ Trainer::Trainer(const Recipe& recipe, const TaskEntry& task, Start start, Train
     load_checkpoint();
     listener_.message(fmt::format("resuming from step {}", thousands(state_.step)));
   } else {
+    if (!recipe.training.pretrained.empty()) start_from(recipe.training.pretrained);
     if (start == Start::kResume)
       listener_.message(fmt::format("{}: nothing to resume; starting a new run", recipe.folder));
     task_->save_description(recipe.folder);
   }
   save_recipe(recipe_);
   metrics_ = std::make_unique<MetricsFile>(recipe.folder, state_.step);
+}
+
+void Trainer::start_from(const std::string& folder) {
+  const int64_t loaded = load_matching_weights(folder, parameters_);
+  check(loaded > 0, "training.pretrained: {}: expected parameters with the names and shapes of this model, got none",
+        folder);
+  if (average_) copy(parameters_.values(), average_);
+  listener_.message(fmt::format("{}: {:.2f} of {:.2f} million parameters have its weights", folder,
+                                static_cast<double>(loaded) / 1e6, static_cast<double>(parameters_.count()) / 1e6));
 }
 
 TrainingResult Trainer::run(const std::atomic<bool>& interrupt) {

@@ -213,6 +213,34 @@ TEST_F(App, Evaluates) {
   EXPECT_EQ(fovea_command(by_characters).err, "");
 }
 
+TEST_F(App, EvaluatesGroupsSlotsAndSeveralReferences) {
+  const std::string hypotheses = folder->file("hypotheses", "a = 1\nb = 2\n");
+  const std::string references = folder->file("references", "[\"a = 1\", \"x\"]\n[\"c = 2\"]\n");
+  const std::vector<std::string> command{"evaluate",    "--hypotheses", hypotheses,
+                                         "-r",          references,     "--metrics",
+                                         "slots,exact", "--groups",     folder->file("groups", "A\tseen\nB\tseen\n")};
+  const Outcome got = fovea_command(command);
+  EXPECT_EQ(got.status, 0) << got.err;
+  EXPECT_NE(got.out.find("group  segments  value F1  pair F1   exact\n"
+                         "A             1    100.00   100.00  100.00\n"
+                         "B             1    100.00     0.00    0.00\n"),
+            std::string::npos)
+      << got.out;
+  std::vector<std::string> as_json = command;
+  as_json.emplace_back("--json");
+  const Json json = Json::parse(fovea_command(as_json).out);
+  EXPECT_NEAR(json["slots"]["pairs"]["f1"].get<double>(), 50, 1e-9);
+  EXPECT_NEAR(json["groups"][0]["A"]["exact"].get<double>(), 100, 1e-9);
+  EXPECT_EQ(json["groups"][1]["seen"]["segments"], 2);
+  const auto with_groups = [&](const std::string& text) {
+    std::vector<std::string> changed = command;
+    changed.back() = folder->file("other", text);
+    return changed;
+  };
+  expect_failure(with_groups("A\n"), 1, "other: expected 2 lines");
+  expect_failure(with_groups("A\nB\tC\n"), 1, "other:2: expected 1 column as in line 1, got 2");
+}
+
 TEST_F(App, DataAndInfo) {
   const Outcome dates = fovea_command({"data", "dates", "-n", "5"});
   EXPECT_EQ(std::count(dates.out.begin(), dates.out.end(), '\t'), 5);

@@ -51,6 +51,7 @@ std::vector<Row> rows() {
                           "data.drop_duplicates",
                           "source_vocabulary.kind",
                           "source_vocabulary.size",
+                          "source_vocabulary.symbols",
                           "batch.tokens",
                           "batch.sentences",
                           "batch.multiple",
@@ -87,7 +88,7 @@ std::vector<Row> rows() {
        "source_vocabulary.normalisation", "target_vocabulary.coverage", "target_vocabulary.byte_fallback",
        "target_vocabulary.normalisation"});
   add(kSubwords, kWords, {"source_vocabulary.min_count", "target_vocabulary.min_count"});
-  add(kShared, kNone, {"target_vocabulary.kind", "target_vocabulary.size"});
+  add(kShared, kNone, {"target_vocabulary.kind", "target_vocabulary.size", "target_vocabulary.symbols"});
   add(kNone, {"training.schedule=cosine"}, {"training.final_rate"});
   add(kNone, {"training.schedule=plateau"}, {"training.plateau_factor", "training.plateau_patience"});
   add(kNone, {"training.optimiser=sgd"}, {"training.momentum"});

@@ -31,6 +31,23 @@ TEST(Tasks, ALoadedModelAnswers) {
   EXPECT_EQ(outputs[1], "");
 }
 
+// Text to text has one implementation under several names; config.json remembers the name.
+TEST(Tasks, EveryTaskFromTextToTextLoadsAsAModel) {
+  for (const TaskName& name : kTaskNames) {
+    if (!name.text_to_text) continue;
+    const TemporaryFolder folder;
+    Recipe recipe = small_recipe(folder.file("run"));
+    recipe.task = name.name;
+    recipe.training.steps = 1;
+    train(recipe, Start::kNew);
+    EXPECT_EQ(task_of_model(recipe.folder), name.name);
+    EXPECT_EQ(load_model(recipe.folder, Device::cpu()).config.task, name.name);
+    EXPECT_EQ(load_predictor(recipe.folder)->predict(std::vector<std::string>{""}).front(), "");
+  }
+  EXPECT_TRUE(is_text_to_text("summarise"));
+  EXPECT_FALSE(is_text_to_text("summarize"));
+}
+
 void replace_in_file(const std::string& path, const std::string& text, const std::string& by) {
   std::string bytes = read_file(path);
   const size_t at = bytes.find(text);
@@ -57,7 +74,7 @@ TEST(Tasks, WithoutANameTheTaskIsSequence) {
   EXPECT_ERROR(read_recipe(recipe.folder + "/recipe.toml"), "task: expected one of sequence");
   replace_in_file(recipe.folder + "/config.json", "{", "{\"task\": \"other\",");
   EXPECT_ERROR(load_model(recipe.folder, Device::cpu()),
-               "expected a model of the task sequence, got one of the task other");
+               "expected a model from text to text (task sequence, summarise, dialogue), got one of the task other");
   EXPECT_ERROR(load_predictor(recipe.folder), "task: expected one of sequence");
 }
 

@@ -28,7 +28,7 @@ TEST(TextOptions, AreSetByName) {
 TEST(TextOptions, ChoicesAreUnderstood) {
   const std::vector<std::string> lines = {"ein kleiner Text, ein zweiter Text"};
   for (const char* kind : {"unigram", "bpe", "word", "character"}) {
-    for (const char* normalisation : {"identity", "nmt_nfkc"}) {
+    for (const char* normalisation : {"identity", "nmt_nfkc", "nmt_nfkc_cf"}) {
       VocabularyOptions options;
       Fields fields = fields_of(options);
       fields.find("kind").set_text(kind);

@@ -52,6 +52,41 @@ class EveryKind : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Vocabulary, EveryKind, testing::Values("unigram", "bpe", "word", "character"),
                          [](const auto& kind) { return kind.param; });
 
+// Marks that a user defines are one token each, in every kind of vocabulary, also after it was saved and loaded, and
+// whatever subword sampling does to the words around them.
+TEST_P(EveryKind, SymbolsAreOneToken) {
+  VocabularyOptions with = options(GetParam(), 200);
+  with.symbols = {"<turn>", "<a>", "<ab>"};
+  const auto trained = train(with);
+  const TemporaryFolder folder;
+  save_vocabulary(*trained, folder.path(), "source");
+  const auto loaded = load_vocabulary(folder.path(), "source");
+  EXPECT_EQ(loaded->size(), trained->size());
+  const std::string line = "<a> the low house <turn> <ab> the new house";
+  for (const Vocabulary* vocabulary : {trained.get(), loaded.get()}) {
+    std::vector<std::string> marks;
+    for (const Token& token : vocabulary->tokenise(line)) {
+      if (token.text.starts_with("<")) marks.push_back(token.text);
+      EXPECT_NE(token.id, kUnknown) << token.text;
+    }
+    EXPECT_EQ(marks, (std::vector<std::string>{"<a>", "<turn>", "<ab>"}));
+    EXPECT_EQ(vocabulary->decode(vocabulary->encode(line)), line);
+    EXPECT_EQ(vocabulary->encode("<turn>").size(), 1u);
+    Random random(3);
+    for (int i = 0; i < 20; ++i) {
+      const Ids sampled = vocabulary->sample(line, 0.5, random);
+      EXPECT_EQ(std::count(sampled.begin(), sampled.end(), vocabulary->encode("<turn>").front()), 1);
+      EXPECT_EQ(vocabulary->decode(sampled), line);
+    }
+  }
+  for (const char* wrong : {"", "two words", "a,b", "<s>"}) {
+    with.symbols = {wrong};
+    EXPECT_ERROR(train(with), "vocabulary: symbols: ");
+  }
+  with.symbols = {"<a>", "<a>"};
+  EXPECT_ERROR(train(with), "expected each symbol once");
+}
+
 TEST_P(EveryKind, DecodesWhatItEncodes) {
   const auto vocabulary = train(options(GetParam(), 400));
   EXPECT_EQ(vocabulary->kind(), GetParam());
@@ -372,6 +407,18 @@ TEST(Vocabulary, OneKindReplacesAnother) {
 TEST(Vocabulary, UnknownKindsAreRefused) {
   EXPECT_ERROR(train_vocabulary(corpus(), options("syllable")),
                "expected unigram, bpe, word or character as kind, got \"syllable\"");
+}
+
+TEST(Vocabulary, CaseFoldingKeepsTheOffsetsOfTheText) {
+  const std::vector<std::string> lines(50, "the cat saw a straße in the City");
+  VocabularyOptions options{.kind = "bpe", .size = 60};
+  options.normalisation = "nmt_nfkc_cf";
+  const auto vocabulary = train_vocabulary(lines, options).vocabulary;
+  EXPECT_EQ(vocabulary->encode("The CAT"), vocabulary->encode("the cat"));
+  const std::string text = "THE Cat saw";
+  std::string covered;
+  for (const Token& token : vocabulary->tokenise(text)) covered += text.substr(token.begin, token.end - token.begin);
+  EXPECT_EQ(covered, "THECatsaw");
 }
 
 }  // namespace

@@ -311,5 +311,25 @@ TEST(Trainer, GuidedAlignmentMovesAttention) {
   EXPECT_ERROR(train(recipe, Start::kNew), "links:1: expected links such as 0-0 1-2");
 }
 
+TEST(Trainer, StartsFromAPretrainedModel) {
+  const TemporaryFolder folder;
+  const Recipe first = small_recipe(folder.file("first"));
+  train(first, Start::kNew);
+  Recipe second = small_recipe(folder.file("second"));
+  second.seed = 2;
+  second.training.pretrained = first.folder;
+  second.training.learning_rate = 0;
+  second.training.steps = 1;
+  Silent told;
+  train(second, Start::kNew, &told);
+  EXPECT_NE(told.messages.find("million parameters have its weights"), std::string::npos) << told.messages;
+  EXPECT_EQ(read_file(second.folder + "/model.safetensors"), read_file(first.folder + "/model.safetensors"));
+  EXPECT_EQ(read_file(second.folder + "/source.vocab"), read_file(first.folder + "/source.vocab"));
+
+  Recipe missing = small_recipe(folder.file("missing"));
+  missing.training.pretrained = folder.file("nothing");
+  EXPECT_THROW(train(missing, Start::kNew), Error);
+}
+
 }  // namespace
 }  // namespace fovea

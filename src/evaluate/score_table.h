@@ -1,4 +1,5 @@
-// Corpus metrics by source length (Bahdanau et al. 2015, figure 2; Luong et al. 2015, figure 6).
+// Corpus metrics of parts of a test set: by source length (Bahdanau et al. 2015, figure 2; Luong et al. 2015, figure 6)
+// or by groups that are given, such as domains.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +18,16 @@ struct Metric {
   std::function<double(std::span<const Segment>)> score;
 };
 
-struct LengthRow {
+struct ScoreRow {
   std::string label;  // "6-10", "31+", "all"
   int64_t segments = 0;
   std::vector<double> scores;  // one for each metric
 };
 
-struct LengthTable {
+struct ScoreTable {
+  std::string heading;  // of the labels: "length", "group"
   std::vector<std::string> metrics;
-  std::vector<LengthRow> rows;  // the buckets that occur, shortest first, then a row for all segments
+  std::vector<ScoreRow> rows;  // the parts that occur, then a row for all segments
 
   std::string text() const;  // the table in aligned columns
 };
@@ -34,7 +36,11 @@ struct LengthTable {
 inline constexpr int64_t kLengthBounds[] = {5, 10, 15, 20, 30};
 
 // lengths[i] is the number of source tokens of segments[i]. Empty sources, if there are any, have a row "0".
-LengthTable by_length(std::span<const Segment> segments, std::span<const int64_t> lengths,
-                      std::span<const Metric> metrics, std::span<const int64_t> bounds = kLengthBounds);
+ScoreTable by_length(std::span<const Segment> segments, std::span<const int64_t> lengths,
+                     std::span<const Metric> metrics, std::span<const int64_t> bounds = kLengthBounds);
+
+// groups[i] is the name of the group of segments[i]. The groups have the order in which they first occur.
+ScoreTable by_group(std::span<const Segment> segments, std::span<const std::string> groups,
+                    std::span<const Metric> metrics);
 
 }  // namespace fovea

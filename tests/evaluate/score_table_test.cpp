@@ -1,4 +1,4 @@
-#include "evaluate/by_length.h"
+#include "evaluate/score_table.h"
 
 #include <vector>
 
@@ -31,7 +31,7 @@ TEST(ByLength, PrintsARowForEveryLengthThatOccurs) {
 TEST(ByLength, TakesOtherBounds) {
   const std::vector<Segment> segments{{"a", {"a"}}, {"b", {"c"}}, {"", {""}}};
   const std::vector<int64_t> lengths{1, 2, 0}, bounds{1};
-  const LengthTable table = by_length(segments, lengths, std::vector{metrics().front()}, bounds);
+  const ScoreTable table = by_length(segments, lengths, std::vector{metrics().front()}, bounds);
   ASSERT_EQ(table.rows.size(), 4u);
   EXPECT_EQ(table.rows[0].label, "0");
   EXPECT_EQ(table.rows[1].label, "1");
@@ -45,6 +45,18 @@ TEST(ByLength, SaysWhatDoesNotFit) {
   EXPECT_ERROR(by_length(segments, {}, metrics()), "by length: expected a length for each of 1 segments, got 0");
   const std::vector<int64_t> lengths{1}, bounds{5, 5};
   EXPECT_ERROR(by_length(segments, lengths, metrics(), bounds), "expected rising bounds above 0, got 5 after 5");
+}
+
+TEST(ByGroup, PrintsARowForEveryGroup) {
+  const Segment right{"one two three four", {"one two three four"}}, wrong{"one two three five", {"six"}};
+  const std::vector<Segment> segments{right, wrong, right};
+  const std::vector<std::string> groups{"seen", "unseen", "unseen"};
+  EXPECT_EQ(by_group(segments, groups, metrics()).text(),
+            "group   segments   exact    BLEU\n"
+            "seen           1  100.00  100.00\n"
+            "unseen         2   50.00   50.00\n"
+            "all            3   66.67   66.67\n");
+  EXPECT_ERROR(by_group(segments, {}, metrics()), "by group: expected a group for each of 3 segments, got 0");
 }
 
 }  // namespace

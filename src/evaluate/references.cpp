@@ -1,0 +1,66 @@
+#include "evaluate/references.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "text/lines.h"
+
+namespace fovea {
+
+namespace {
+
+constexpr size_t kMaxReferencesBytes = 16 * kMaxLineBytes;  // of one line
+constexpr std::string_view kExpected = "expected a JSON array of references, because line 1 is one";
+
+bool is_array_of_strings(const Json& json) {
+  return json.is_array() && std::all_of(json.begin(), json.end(), [](const Json& item) { return item.is_string(); });
+}
+
+// A reference is a line of text, so an escaped line break in it is a space.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
+  return text;
+}
+
+bool starts_like_array(const std::string& line) {
+  const size_t first = line.find_first_not_of(" \t");
+  return first != std::string::npos && line[first] == '[';
+}
+
+// Whether a file that starts with this line is one of JSON arrays: text may start with a bracket, too.
+bool is_json_references(const std::string& line) {
+  if (!starts_like_array(line)) return false;
+  try {
+    const Json json = parse_json(line, "");
+    return is_array_of_strings(json) && !json.empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> read_references(const std::string& path) {
+  LineReader reader(path, kMaxReferencesBytes);
+  std::vector<std::vector<std::string>> references;
+  std::optional<bool> json;
+  for (std::string line; reader.next(line);) {
+    if (!json) json = is_json_references(line);
+    std::vector<std::string>& all = references.emplace_back();
+    if (!*json) {
+      all.push_back(line);
+      continue;
+    }
+    check(starts_like_array(line), "{}: {}, got {}", reader.place(), kExpected, brief(line));
+    const Json array = parse_json(line, reader.place());
+    check(is_array_of_strings(array) && !array.empty(), "{}: {}, got {}", reader.place(), kExpected,
+          array.empty() ? "an empty one" : "other values than strings");
+    for (const Json& item : array) all.push_back(one_line(item.get<std::string>()));
+  }
+  return references;
+}
+
+}  // namespace fovea
