@@ -32,16 +32,6 @@ class CharacterCounter {
   int64_t count_ = 0;
 };
 
-std::vector<RecordToken> recorded(std::span<const Token> tokens, std::string_view text, const Vocabulary& vocabulary) {
-  std::vector<RecordToken> result;
-  CharacterCounter characters(text);
-  for (const Token& token : tokens) {
-    const int64_t begin = characters.at(token.begin), end = characters.at(token.end);
-    result.push_back({token.text.empty() ? vocabulary.piece(token.id) : token.text, begin, end, token.starts_word});
-  }
-  return result;
-}
-
 RecordToken end_mark(const std::vector<RecordToken>& before) {
   const int64_t end = before.empty() ? 0 : before.back().end;
   return {.text = "</s>", .begin = end, .end = end, .mark = true};
@@ -154,6 +144,17 @@ std::vector<RecordStep::Alternative> recorded(const std::vector<NextToken>& toke
 
 }  // namespace
 
+std::vector<RecordToken> record_tokens(std::span<const Token> tokens, std::string_view text,
+                                       const Vocabulary& vocabulary) {
+  std::vector<RecordToken> result;
+  CharacterCounter characters(text);
+  for (const Token& token : tokens) {
+    const int64_t begin = characters.at(token.begin), end = characters.at(token.end);
+    result.push_back({token.text.empty() ? vocabulary.piece(token.id) : token.text, begin, end, token.starts_word});
+  }
+  return result;
+}
+
 std::string token_text(int32_t id, const Vocabulary& vocabulary) {
   if (id == kEnd) return "</s>";
   std::string text = vocabulary.decode({&id, 1});
@@ -188,7 +189,7 @@ RecordToken StepRecorder::token_of(int32_t id) {
   ids.push_back(id);
   std::vector<Token> tokens;
   const std::string text = models_.front().target->decode(ids, &tokens);
-  const std::vector<RecordToken> decoded = recorded(tokens, text, *models_.front().target);
+  const std::vector<RecordToken> decoded = record_tokens(tokens, text, *models_.front().target);
   RecordToken token = decoded.back();
   const int64_t before = ids.size() > 1 ? tokens_[from].begin - decoded.front().begin : 0;
   token.begin += before;
@@ -207,12 +208,12 @@ AttentionRecord make_record(std::span<const LoadedModel> models, const Tokenised
   check(line.tokens.size() == line.ids.size(), "record: expected a line that was tokenised with offsets");
   const auto source = std::span(line.tokens).first(std::min(line.tokens.size(), static_cast<size_t>(max_source)));
   record.truncated = source.size() < line.tokens.size();
-  record.source = recorded(source, line.text, *model.source);
+  record.source = record_tokens(source, line.text, *model.source);
   if (model.config.end_source && !source.empty()) record.source.push_back(end_mark(record.source));
 
   std::vector<Token> target;
   record.target_text = model.target->decode(hypothesis.ids, &target);
-  record.target = recorded(target, record.target_text, *model.target);
+  record.target = record_tokens(target, record.target_text, *model.target);
   if (hypothesis.log_probs.size() > hypothesis.ids.size()) record.target.push_back(end_mark(record.target));
   for (size_t t = 0; t < hypothesis.log_probs.size(); ++t) {
     RecordStep& step = record.steps.emplace_back();

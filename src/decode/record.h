@@ -14,6 +14,10 @@ namespace fovea {
 // A token as it is written in a text. A space or a byte alone has no such form, so its piece is returned.
 std::string token_text(int32_t id, const Vocabulary& vocabulary);
 
+// Tokens with their offsets in characters. The tokens must be in the order of the text.
+std::vector<RecordToken> record_tokens(std::span<const Token> tokens, std::string_view text,
+                                       const Vocabulary& vocabulary);
+
 // One step of a running search: its token, the token's probability and alternatives, and its attention weights.
 struct RecordedStep {
   RecordToken token;

@@ -8,7 +8,7 @@
 
 namespace fovea {
 
-std::vector<std::string> validation_metric_names() { return {"loss", "bleu", "chrf", "exact", "wer", "slots"}; }
+std::vector<std::string> validation_metric_names() { return {"loss", "bleu", "chrf", "exact", "wer", "slots", "f1"}; }
 
 bool higher_is_better(std::string_view metric) { return metric != "loss" && metric != "wer"; }
 

@@ -17,6 +17,7 @@ struct Source {
   Tensor ids;      // i32 [S,B]; positions past a sentence's length hold any valid id
   Tensor lengths;  // i32 [B]; absent: all positions count
   Tensor images;   // [B,height,width,channels]
+  Var features;    // [S,B,E], E the embedding size: is added to the embedded tokens; may be absent
 };
 
 struct Encoded {

@@ -21,7 +21,9 @@ Encoded RecurrentEncoder::operator()(const Source& source, Capture, std::span<co
   const auto rate = static_cast<float>(config_.dropout);
   std::vector<State> final;
   Encoded encoded{.lengths = source.lengths, .source_ids = source.ids};
-  encoded.states = dropout(layers_(dropout(embedding_(source.ids), rate, true), source.lengths, &final), rate, true);
+  Var embedded = embedding_(source.ids);
+  if (source.features) embedded = embedded + source.features;
+  encoded.states = dropout(layers_(dropout(embedded, rate, true), source.lengths, &final), rate, true);
   // Of two directions the backward one, which has read the beginning of the sentence last (Bahdanau et al. 2015,
   // appendix A.2.2).
   const auto directions = static_cast<size_t>(directions_);

@@ -30,7 +30,7 @@ class TransformerEncoder final : public Encoder {
 
   Encoded operator()(const Source& source, Capture capture, std::span<const WeightEdit> edits) const override {
     Encoded encoded{.lengths = source.lengths, .source_ids = source.ids};
-    ResidualSum x = {embedding_(source.ids, 0), {}};
+    ResidualSum x = {embedding_(source.ids, 0, source.features), {}};
     for (size_t i = 0; i < layers_.size(); ++i) {
       const EncoderLayer& layer = layers_[i];
       const auto index = static_cast<int64_t>(i);

@@ -50,8 +50,9 @@ PositionedEmbedding::PositionedEmbedding(Parameters& parameters, const std::stri
   }
 }
 
-Var PositionedEmbedding::operator()(const Tensor& ids, int64_t position) const {
+Var PositionedEmbedding::operator()(const Tensor& ids, int64_t position, const Var& features) const {
   Var x = tokens_(ids, std::sqrt(static_cast<float>(config_.embedding)));
+  if (features) x = x + features;
   const int64_t count = ids.dim(0);
   if (config_.positions == "sinusoidal") {
     x = add_rows(x, sinusoids_(position, count, config_.embedding, x.device(), x.dtype()));

@@ -30,8 +30,8 @@ class PositionedEmbedding {
  public:
   PositionedEmbedding(Parameters& parameters, const std::string& name, const ModelConfig& config,
                       int64_t vocabulary_size);
-  // ids [T,B], the first of them at `position` -> [T,B,D]
-  Var operator()(const Tensor& ids, int64_t position) const;
+  // ids [T,B], the first of them at `position` -> [T,B,D]. `features` [T,B,D], if given, are added.
+  Var operator()(const Tensor& ids, int64_t position, const Var& features = {}) const;
   const Embedding& table() const { return tokens_; }
   int64_t max_length() const { return learned_ != nullptr ? config_.longest : 0; }
 

@@ -151,6 +151,46 @@ void ValidationConfig::describe(Fields& f) {
   f.find(f.key("search.nbest")).has_no_effect("validation scores only the best hypothesis");
 }
 
+namespace {
+
+// The task answer has no target text and nothing that decodes it.
+void mark_unused_by_answer(const Recipe& r, Fields& f) {
+  static constexpr std::string_view kUnused[] = {"data.generator",
+                                                 "data.generated",
+                                                 "data.shared_vocabulary",
+                                                 "data.alignment",
+                                                 "data.max_source",
+                                                 "data.max_target",
+                                                 "data.max_ratio",
+                                                 "data.drop_duplicates",
+                                                 "data.sampling",
+                                                 "target_vocabulary.",
+                                                 "model.decoder_layers",
+                                                 "model.input_feeding",
+                                                 "model.tie_embeddings",
+                                                 "model.copy",
+                                                 "model.attention.",
+                                                 "batch.reverse_source",
+                                                 "training.label_smoothing",
+                                                 "training.guided_alignment",
+                                                 "training.coverage_loss",
+                                                 "training.baseline_decay",
+                                                 "validation.tokenizer",
+                                                 "validation.search."};
+  for (const Field& field : f.list()) {
+    const bool unused = std::any_of(std::begin(kUnused), std::end(kUnused),
+                                    [&](std::string_view key) { return field.key().starts_with(key); });
+    if (unused) f.find(field.key()).has_no_effect("the task answer does not use it");
+  }
+  const bool recurrent = !r.answer.joint() || r.model.encoder != "transformer";
+  f.find("model.architecture").needs(r.model.encoder.empty(), "no model.encoder");
+  for (const char* key : {"model.hidden", "model.cell"}) {
+    f.find(key).needs(recurrent, "answer.interaction = attention-flow or model.encoder = recurrent");
+  }
+}
+
+}  // namespace
+
 void Recipe::describe(Fields& f) {
   f.add("folder", folder, "Folder of the run: the model, its checkpoint, metrics.jsonl and recipe.toml.")
       .also_called({"output", "output_dir", "out_dir", "save_dir", "model_dir", "model_folder", "dir"});
@@ -173,6 +213,7 @@ void Recipe::describe(Fields& f) {
   f.section("source_vocabulary", source_vocabulary);
   f.section("target_vocabulary", target_vocabulary).needs(!data.shared_vocabulary, "data.shared_vocabulary = false");
   f.section("model", model);
+  f.section("answer", answer).needs(task == "answer", "task = answer");
   f.section("batch", batch);
   f.section("training", training);
   f.section("validation", validation);
@@ -186,13 +227,26 @@ void Recipe::describe(Fields& f) {
       .needs(model.has_cross_attention() && model.attention.coverage, "model.attention.coverage = true");
   f.find("training.baseline_decay")
       .needs(model.uses_reinforce(), "model.attention.selection = hard with model.attention.estimator = reinforce");
+  if (task == "answer") mark_unused_by_answer(*this, f);
 }
 
 namespace {
 
+void check_answer_recipe(const Recipe& r, const std::string& path) {
+  check(r.data.generator.empty(), "{}: data.generator: expected data.train (JSON files) for the task answer", path);
+  const std::string& metric = r.validation.metric;
+  check(metric == "loss" || metric == "exact" || metric == "f1",
+        "{}: validation.metric: expected loss, exact or f1 for the task answer, got {}", path, metric);
+  check(r.answer.stride <= r.answer.window, "{}: answer.stride: expected at most answer.window = {}, got {}", path,
+        r.answer.window, r.answer.stride);
+}
+
 void check_recipe(const Recipe& r, const std::string& path) {
+  const bool answers = r.task == "answer";
+  if (answers) check_answer_recipe(r, path);
+  check(answers || r.validation.metric != "f1", "{}: validation.metric: f1 is a metric of the task answer", path);
   const auto files = [&](std::string_view key, const std::vector<std::string>& list) {
-    check(list.size() <= 2, "{}: data.{}: expected one TSV file or two text files, got {} files", path, key,
+    check(answers || list.size() <= 2, "{}: data.{}: expected one TSV file or two text files, got {} files", path, key,
           list.size());
   };
   files("train", r.data.train);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "decode/search.h"
+#include "models/answer_config.h"
 #include "models/config.h"
 #include "store/task_names.h"
 #include "text/batches.h"
@@ -77,6 +78,7 @@ struct Recipe {
   DataConfig data;
   VocabularyOptions source_vocabulary, target_vocabulary;
   ModelConfig model;
+  AnswerConfig answer;
   BatchOptions batch;
   TrainingConfig training;
   ValidationConfig validation;

@@ -53,7 +53,7 @@ std::string metrics_path(const std::string& folder) { return folder + "/metrics.
 
 void remove_run(const std::string& folder) {
   for (const char* name : {"recipe.toml", "metrics.jsonl", "checkpoint.safetensors", "model.safetensors", "config.json",
-                           "source.spm", "source.vocab", "target.spm", "target.vocab"}) {
+                           "source.spm", "source.vocab", "target.spm", "target.vocab", "characters.vocab"}) {
     std::filesystem::remove(folder + "/" + name);
   }
 }

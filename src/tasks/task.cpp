@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "recipe/recipe.h"
 #include "store/model_folder.h"
+#include "tasks/answer_task.h"
+#include "tasks/reader.h"
 #include "tasks/sequence_task.h"
 
 namespace fovea {
@@ -32,6 +34,7 @@ std::span<const TaskEntry> tasks() {
       TaskEntry{kTaskNames[0].name, kTaskNames[0].help, make_sequence_task, load_sequence_predictor},
       TaskEntry{kTaskNames[1].name, kTaskNames[1].help, make_sequence_task, load_sequence_predictor},
       TaskEntry{kTaskNames[2].name, kTaskNames[2].help, make_sequence_task, load_sequence_predictor},
+      TaskEntry{kTaskNames[3].name, kTaskNames[3].help, make_answer_task, load_reader_predictor},
   };
   static_assert(kEntries.size() == kTaskNames.size(), "every task that a recipe may name has an entry");
   return kEntries;
