@@ -101,6 +101,8 @@ const selfWeights = (tokens) => [
   ),
 ]
 
+const meanOf = (rows) => rows[0].map((_, c) => rows.reduce((sum, row) => sum + row[c], 0) / rows.length)
+
 // Sentences as ranges of tokens.
 function sentencesOf(tokens) {
   const ranges = []
@@ -162,7 +164,7 @@ export function findAnswers(model, passage, question, nbest) {
     steps: [],
     answer: { text, begin, end, probability },
     attentions: [
-      soft('question-to-passage', 'trilinear', [[weights]]),
+      soft('question-to-passage', 'trilinear', [[[meanOf(weights)]]], { row_labels: ['question'] }),
       soft('passage-to-question', 'trilinear', [[back]]),
     ],
   }

@@ -15,11 +15,12 @@ const chosen = (records: (AttentionRecord | null)[] | undefined): AttentionRecor
 export const record = computed(() => chosen(first.value?.records))
 export const otherRecord = computed(() => second.value?.records[0] ?? null)
 
-// The attention kind that was asked for, or the first of the record that is not attention of a text to itself.
+// The attention kind that was asked for; else one between two texts; else one that is not a text's to itself.
 export const kind = computed<Kind>(() => {
-  const there = (record.value?.attentions ?? []).map((a) => a.kind)
-  if (there.includes(state.kind.value)) return state.kind.value
-  return there.find((k) => kinds[k].columns !== 'before' && kinds[k].rows !== kinds[k].columns) ?? there[0] ?? 'cross'
+  const there = record.value?.attentions ?? []
+  if (there.some((a) => a.kind === state.kind.value)) return state.kind.value
+  const across = there.filter(({ kind: k }) => kinds[k].columns !== 'before' && kinds[k].rows !== kinds[k].columns)
+  return (across.find((a) => a.rowLabels.length === 0) ?? across[0] ?? there[0])?.kind ?? 'cross'
 })
 export const attention = computed(() => (record.value ? attentionOf(record.value, kind.value) : undefined))
 

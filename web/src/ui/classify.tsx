@@ -130,7 +130,7 @@ function rowsOf(r: AttentionRecord): Row[] {
   if (hops.length < 2) return hops.map(({ weights }) => ({ name: t('classify.attention'), weights }))
   const sum = new Float32Array(width)
   for (const { weights } of hops) weights.forEach((w, c) => (sum[c]! += (w || 0) / hops.length))
-  return [{ name: t('classify.mean', { hops: hops.length }), weights: sum }, ...hops.slice(0, kMaxHops)]
+  return [{ name: t('classify.mean'), weights: sum }, ...hops.slice(0, kMaxHops)]
 }
 
 const largest = (values: Iterable<number>): number => {
@@ -194,7 +194,8 @@ export function Highlights() {
   const say = (row: Row | undefined) => (i: number) => (row ? (row.weights[i] || 0).toFixed(3) : '')
   const file = opened.value
   return (
-    <section class="highlights" aria-label={t('classify.highlights')}>
+    <section class="highlights" aria-labelledby="highlights-name">
+      <h2 id="highlights-name">{t('classify.highlights')}</h2>
       <div class="rows">
         <h3>{first_row?.name ?? t('classify.text')}</h3>
         <ShadedWords
