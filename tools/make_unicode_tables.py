@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/evaluate/unicode_tables.h: general categories and lower case, as sorted ranges.
+"""Writes src/text/unicode_tables.h: general categories and lower case, as sorted ranges.
 
 Categories are taken from the `regex` module and lower case from str.lower(), as sacreBLEU does. Run it from the
 repository root; it needs the `regex` module.
@@ -80,4 +80,4 @@ text += table("Range", "kSymbols", category_ranges("S"))
 text += table("Range", "kNumbers", category_ranges("N"))
 text += table("CaseRange", "kLower", case_ranges())
 text += "\n}  // namespace fovea::unicode\n"
-pathlib.Path("src/evaluate/unicode_tables.h").write_text(text)
+pathlib.Path("src/text/unicode_tables.h").write_text(text)

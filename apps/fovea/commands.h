@@ -17,10 +17,12 @@ using Run = std::function<int()>;
 
 void add_train(CLI::App& app, Run& run);
 void add_translate(CLI::App& app, Run& run);
+void add_classify(CLI::App& app, Run& run);
 void add_evaluate(CLI::App& app, Run& run);
 void add_score(CLI::App& app, Run& run);
 void add_view(CLI::App& app, Run& run);
 void add_align(CLI::App& app, Run& run);
+void add_answer(CLI::App& app, Run& run);
 void add_data(CLI::App& app, Run& run);
 void add_serve(CLI::App& app, Run& run);
 void add_mechanisms(CLI::App& app, Run& run);

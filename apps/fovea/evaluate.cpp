@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/thousands.h"
+#include "evaluate/answers.h"
 #include "evaluate/bleu.h"
 #include "evaluate/chrf.h"
 #include "evaluate/edit.h"
@@ -18,8 +19,11 @@
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/evaluate_alignment.h"
+#include "fovea/evaluate_answers.h"
+#include "fovea/evaluate_classes.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
+#include "store/shipped.h"
 #include "text/lines.h"
 #include "text/utf8.h"
 
@@ -266,6 +270,15 @@ int evaluate_links(const EvaluateFlags& flags) {
 
 int evaluate(const EvaluateFlags& flags) {
   if (!flags.alignment.gold.empty()) return evaluate_links(flags);
+  const std::string task = flags.models.empty() ? "" : task_of_model(find_model(flags.models.front()));
+  const std::string answer_metrics = answer_metrics_among(flags.names);
+  if (task == "answer") {
+    return evaluate_answers({flags.source, flags.output, answer_metrics, flags.json}, flags.for_predictor());
+  }
+  check(answer_metrics.empty(), "--metrics: {} is for models of the task answer", answer_metrics);
+  if (task == "classify") {
+    return evaluate_classes({flags.source, flags.output, flags.json}, flags.for_predictor());
+  }
   check(!flags.references.empty(), "evaluate: expected --references");
   check(flags.models.empty() != flags.hypotheses.empty(), "evaluate: expected either --hypotheses or --model, got {}",
         flags.models.empty() ? "neither" : "both");
@@ -319,9 +332,10 @@ void add_evaluate(CLI::App& app, Run& run) {
   command->add_option("-o,--output", flags->output, "With --model: file for the translations.")->type_name("FILE");
   command
       ->add_option("--metrics", flags->names,
-                   "Metrics, separated by commas. slots: F1 of lines `slot = value ; slot = value`.")
+                   "Metrics, separated by commas. squad, cmrc: exact match and F1 of answers; by default by the "
+                   "language. slots: F1 of lines `slot = value ; slot = value`.")
       ->delimiter(',')
-      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact", "slots"}));
+      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact", "slots", "squad", "cmrc"}));
   command
       ->add_option("--tokenizer", flags->tokenizer,
                    "Tokenizer for BLEU; by default zh if the references are Chinese, 13a otherwise.")

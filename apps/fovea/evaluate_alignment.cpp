@@ -25,6 +25,7 @@ constexpr size_t kPairsAtOnce = 1024;  // pairs whose weights are in memory
 struct Row {
   std::string name;
   ReduceOptions heads;
+  AlignOptions align;
   AlignmentScore score;
 };
 
@@ -36,23 +37,29 @@ std::vector<GoldAlignment> read_gold(const std::string& path, int64_t first) {
   return gold;
 }
 
-// Every head by itself, then combinations of heads.
+// Every head by itself, then combinations of heads, by the step that predicts a target token and by the step after it.
 std::vector<Row> rows_for(const RecordedAttention& cross, bool rolls_out) {
   std::vector<Row> rows;
   for (int64_t layer = 1; layer <= cross.layers; ++layer) {
     for (int64_t head = 1; head <= cross.heads; ++head) {
-      rows.push_back(
-          {fmt::format("layer {} head {}", layer, head), {.heads = "one", .layer = layer, .head = head}, {}});
+      rows.push_back({fmt::format("layer {} head {}", layer, head), {.heads = "one", .layer = layer, .head = head}});
     }
     if (cross.heads == 1) continue;
-    rows.push_back({fmt::format("layer {} mean", layer), {.heads = "mean", .layer = layer}, {}});
-    rows.push_back({fmt::format("layer {} max", layer), {.heads = "max", .layer = layer}, {}});
+    rows.push_back({fmt::format("layer {} mean", layer), {.heads = "mean", .layer = layer}});
+    rows.push_back({fmt::format("layer {} max", layer), {.heads = "max", .layer = layer}});
   }
   if (cross.layers > 1) {
-    rows.push_back({"mean of all", {.heads = "mean"}, {}});
-    rows.push_back({"max of all", {.heads = "max"}, {}});
+    rows.push_back({"mean of all", {.heads = "mean"}});
+    rows.push_back({"max of all", {.heads = "max"}});
   }
-  if (rolls_out) rows.push_back({"rollout", {.heads = "rollout"}, {}});
+  if (rolls_out) rows.push_back({"rollout", {.heads = "rollout"}});
+  const size_t count = rows.size();
+  for (size_t i = 0; i < count; ++i) {
+    Row row = rows[i];
+    row.name += ", input step";
+    row.align.step = "input";
+    rows.push_back(std::move(row));
+  }
   return rows;
 }
 
@@ -79,7 +86,7 @@ std::vector<Row> measure_heads(const AlignmentTest& test, const Translator& tran
       check(cross != record.attentions.end(), "evaluate: --alignment needs a model with attention");
       if (rows.empty()) rows = rows_for(*cross, find("encoder-self") != record.attentions.end());
       // Gold alignments number the words of a text that is split at spaces.
-      for (Row& row : rows) row.score.add(align(record, row.heads, {}), gold[at + i]);
+      for (Row& row : rows) row.score.add(align(record, row.heads, row.align), gold[at + i]);
     }
     console.live(fmt::format("aligned {} of {} pairs", thousands(static_cast<int64_t>(at + count)),
                              thousands(std::ssize(gold))));
@@ -91,7 +98,7 @@ std::vector<Row> measure_file(const AlignmentTest& test, const std::vector<GoldA
   const std::vector<GoldAlignment> links = read_gold(test.hypotheses, test.first);
   check(links.size() == gold.size(), "{}: expected {} lines, as {} has, got {}", test.hypotheses, gold.size(),
         test.gold, links.size());
-  Row row{test.hypotheses, {}, {}};
+  Row row{.name = test.hypotheses};
   for (size_t i = 0; i < gold.size(); ++i) row.score.add(links[i].possible, gold[i]);
   return {row};
 }
@@ -103,6 +110,7 @@ void print(const std::vector<Row>& rows, const Row* best, bool json) {
     list.push_back({{"name", row.name}, {"aer", s.error_rate()}, {"precision", s.precision()}, {"recall", s.recall()}});
     if (best == nullptr) continue;
     list.back().update({{"heads", row.heads.heads}, {"layer", row.heads.layer}, {"head", row.heads.head}});
+    list.back()["step"] = row.align.step == "input" ? "input" : "output";
     list.back()["best"] = &row == best;
   }
   if (json) {
@@ -140,6 +148,7 @@ int evaluate_alignment(const AlignmentTest& test, const ModelFlags& models) {
     config.best_heads = best->heads.heads;
     config.best_layer = best->heads.layer;
     config.best_head = best->heads.head;
+    config.best_step = best->align.step == "input" ? "input" : "output";
     save_config(find_model(models.models.front()), config);
     fmt::print(stderr, "stored \"{}\" as the best heads of {}, for --heads best\n", best->name, models.models.front());
   }

@@ -108,4 +108,23 @@ CLI::Option* add_model_flags(CLI::App& command, ModelFlags& flags) {
       ->allow_extra_args(false);
 }
 
+PredictorFlags ModelFlags::for_predictor() const {
+  check(models.size() == 1, "--model: expected one model of this task, got {}", models.size());
+  return {models.front(), threads, {.device = translator.device, .precision = translator.precision}};
+}
+
+std::string PredictorFlags::prepare() const {
+  if (threads > 0) set_thread_count(threads);
+  return find_model(model);
+}
+
+CLI::Option* add_predictor_flags(CLI::App& command, PredictorFlags& flags) {
+  command.add_option("--threads", flags.threads, "Number of CPU threads; 0 for all cores.")
+      ->check(at_least(0))
+      ->group("Running");
+  add_flags(command, flags.options, "Running");
+  return command.add_option("-m,--model", flags.model, "A model folder or the name of a shipped model.")
+      ->type_name("DIR");
+}
+
 }  // namespace fovea::app

@@ -9,6 +9,7 @@
 
 #include "base/fields.h"
 #include "decode/translator.h"
+#include "tasks/task.h"
 
 namespace fovea::app {
 
@@ -30,12 +31,25 @@ void check_search_flags(const SearchOptions& search);
 // A check whose message says what was expected.
 CLI::Validator at_least(double low);
 
+// Of a command for one model of a task that does not decode.
+struct PredictorFlags {
+  std::string model;
+  int threads = 0;
+  PredictorOptions options;
+
+  std::string prepare() const;  // sets the number of threads and returns the model's folder
+};
+// Returns the option that names the model.
+CLI::Option* add_predictor_flags(CLI::App& command, PredictorFlags& flags);
+
 struct ModelFlags {
   std::vector<std::string> models;
   int threads = 0;
   TranslatorOptions translator;
 
   Translator load() const;  // also sets the number of threads
+  // The same flags for a model of a task that does not decode: one model only.
+  PredictorFlags for_predictor() const;
 };
 // Returns the option that names the models.
 CLI::Option* add_model_flags(CLI::App& command, ModelFlags& flags);

@@ -7,12 +7,79 @@
 
 #include "base/thousands.h"
 #include "fovea/commands.h"
+#include "store/classifier_folder.h"
 #include "store/model_folder.h"
 #include "store/shipped.h"
+#include "tasks/answer_model.h"
 
 namespace fovea::app {
 
 namespace {
+
+void print_size(const std::string& folder, std::string_view what, const Parameters& parameters) {
+  fmt::print("{}: {}, {} parameters, {:.1f} MB\n", folder, what, thousands(parameters.count()),
+             static_cast<double>(std::filesystem::file_size(folder + "/model.safetensors")) / 1e6);
+}
+
+void print_vocabulary(std::string_view side, const Vocabulary& v) {
+  fmt::print("{} vocabulary: {} {} tokens\n", side, thousands(v.size()), v.kind());
+}
+
+void print_attentions(const Model& model) {
+  for (const AttentionInfo& a : model.attentions()) {
+    fmt::print("{} attention: {}, {}\n", name_of(a.kind), a.config.mechanism(), counted(a.layers, "layer"));
+  }
+}
+
+void print_limit(std::string_view side, int64_t tokens) {
+  if (tokens > 0) fmt::print("maximum {} length: {} tokens\n", side, thousands(tokens));
+}
+
+// The settings of these sections that have an effect.
+void print_settings(const Fields& fields, std::initializer_list<std::string_view> sections) {
+  for (const Field& field : fields.list()) {
+    for (const std::string_view section : sections) {
+      if (field.key().starts_with(section) && field.why_unused().empty())
+        fmt::print("  {} = {}\n", field.key(), field.text());
+    }
+  }
+}
+
+void print_tensors(const Parameters& parameters) {
+  for (const Parameter& p : parameters.list()) fmt::print("  {} {}\n", p.name(), p.shape());
+}
+
+void describe(const std::string& folder, LoadedModel loaded, bool tensors) {
+  print_size(folder, loaded.config.model.architecture, *loaded.parameters);
+  print_vocabulary("source", *loaded.source);
+  print_vocabulary("target", *loaded.target);
+  print_attentions(*loaded.model);
+  print_limit("source", loaded.model->max_source());
+  print_limit("target", loaded.model->max_target());
+  print_settings(fields_of(loaded.config), {"model."});
+  if (tensors) print_tensors(*loaded.parameters);
+}
+
+void describe(const std::string& folder, LoadedClassifier loaded, bool tensors) {
+  ClassifierFolderConfig& config = loaded.config;
+  print_size(folder, fmt::format("classify, {} encoder", config.model.encoder), *loaded.parameters);
+  fmt::print("{} classes: {}\n", config.labels.size(), fmt::join(config.labels, ", "));
+  print_vocabulary("source", *loaded.source);
+  print_attentions(*loaded.model);
+  print_limit("source", config.max_source);
+  print_settings(fields_of(config), {"model.embedding", "model.encoder", "classifier."});
+  if (tensors) print_tensors(*loaded.parameters);
+}
+
+void describe(const std::string& folder, LoadedReader loaded, bool tensors) {
+  print_size(folder, fmt::format("answer, {}", loaded.config.answer.interaction), *loaded.parameters);
+  print_vocabulary("source", *loaded.vocabulary);
+  if (loaded.characters) print_vocabulary("character", *loaded.characters);
+  print_attentions(*loaded.model);
+  print_settings(fields_of(loaded.config),
+                 {"model.embedding", "model.encoder", "model.hidden", "model.cell", "answer."});
+  if (tensors) print_tensors(*loaded.parameters);
+}
 
 int info(const std::string& given, bool tensors) {
   if (given.empty()) {
@@ -25,30 +92,13 @@ int info(const std::string& given, bool tensors) {
     return kDone;
   }
   const std::string folder = find_model(given);
-  LoadedModel loaded = load_model(folder, Device::cpu());
-  fmt::print("{}: {}, {} parameters, {:.1f} MB\n", folder, loaded.config.model.architecture,
-             thousands(loaded.parameters->count()),
-             static_cast<double>(std::filesystem::file_size(folder + "/model.safetensors")) / 1e6);
-  const auto side = [](std::string_view name, const Vocabulary& v) {
-    fmt::print("{} vocabulary: {} {} tokens\n", name, thousands(v.size()), v.kind());
-  };
-  side("source", *loaded.source);
-  side("target", *loaded.target);
-  for (const AttentionInfo& a : loaded.model->attentions()) {
-    fmt::print("{} attention: {}, {}\n", name_of(a.kind), a.config.mechanism(), counted(a.layers, "layer"));
-  }
-  const auto limit = [](std::string_view name, int64_t tokens) {
-    if (tokens > 0) fmt::print("maximum {} length: {} tokens\n", name, thousands(tokens));
-  };
-  limit("source", loaded.model->max_source());
-  limit("target", loaded.model->max_target());
-  const Fields fields = fields_of(loaded.config);
-  for (const Field& field : fields.list()) {
-    if (field.key().starts_with("model.") && field.why_unused().empty())
-      fmt::print("  {} = {}\n", field.key(), field.text());
-  }
-  if (tensors) {
-    for (const Parameter& p : loaded.parameters->list()) fmt::print("  {} {}\n", p.name(), p.shape());
+  const std::string task = task_of_model(folder);
+  if (task == "answer") {
+    describe(folder, load_reader(folder, Device::cpu()), tensors);
+  } else if (task == "classify") {
+    describe(folder, load_classifier(folder, Device::cpu()), tensors);
+  } else {
+    describe(folder, load_model(folder, Device::cpu()), tensors);
   }
   return kDone;
 }

@@ -6,8 +6,10 @@
 
 #include "base/error.h"
 #include "fovea/commands.h"
+#include "store/classifier_folder.h"
 #include "store/model_folder.h"
 #include "store/shipped.h"
+#include "tasks/answer_model.h"
 
 namespace fovea::app {
 
@@ -16,7 +18,14 @@ namespace {
 int pack(const std::string& from, const std::string& to) {
   const std::string folder = find_model(from);
   check(!std::filesystem::exists(to), "{}: expected a new folder, got one that exists", to);
-  save_packed(to, load_model(folder, Device::cpu()));
+  const std::string task = task_of_model(folder);
+  if (task == "answer") {
+    save_packed_reader(to, load_reader(folder, Device::cpu()));
+  } else if (task == "classify") {
+    save_packed(to, load_classifier(folder, Device::cpu()));
+  } else {
+    save_packed(to, load_model(folder, Device::cpu()));
+  }
   const auto size = [](const std::string& of) {
     return static_cast<double>(std::filesystem::file_size(of + "/model.safetensors")) / 1e6;
   };

@@ -32,10 +32,10 @@ class Narrator final : public TrainingListener {
           "other programs are using the CPU: training uses fewer threads while that is faster; results stay the same");
     }
     const std::string left = r.minutes_left >= 0 ? fmt::format(", {} left", minutes_text(r.minutes_left)) : "";
-    const std::string text = fmt::format("step {}  epoch {:.2f}  loss {:.4f}  {} tok/s  lr {:.2e}  {}{}",
-                                         thousands(r.step), static_cast<double>(r.epoch) + r.epoch_done, r.loss,
-                                         thousands(static_cast<int64_t>(r.tokens_per_second)), r.learning_rate,
-                                         minutes_text(r.minutes), left);
+    const std::string text = fmt::format(
+        "step {}  epoch {:.2f}  loss {:.4f}  {} {}/s  lr {:.2e}  {}{}", thousands(r.step),
+        static_cast<double>(r.epoch) + r.epoch_done, r.loss, thousands(static_cast<int64_t>(r.tokens_per_second)),
+        r.unit == "token" ? "tok" : fmt::format("{}s", r.unit), r.learning_rate, minutes_text(r.minutes), left);
     if (console_.is_terminal()) {
       console_.live(text);
     } else if (r.logged) {
@@ -48,9 +48,14 @@ class Narrator final : public TrainingListener {
   }
 
   void validated(const ValidationReport& r) override {
-    const std::string score = r.score ? fmt::format("  {} {:.2f}", r.metric, *r.score) : "";
-    console_.line(fmt::format("step {}  validation: loss {:.4f}  perplexity {:.2f}{}{}", thousands(r.step), r.loss,
-                              std::exp(r.loss), score, r.improved ? "  (best so far)" : ""));
+    std::string scores;
+    for (const auto& [name, score] : r.scores) scores += fmt::format("  {} {:.2f}", name, score);
+    if (r.scores.empty()) {
+      scores = fmt::format("  perplexity {:.2f}", std::exp(r.loss));
+      if (r.score) scores += fmt::format("  {} {:.2f}", r.metric, *r.score);
+    }
+    console_.line(fmt::format("step {}  validation: loss {:.4f}{}{}", thousands(r.step), r.loss, scores,
+                              r.improved ? "  (best so far)" : ""));
     if (!r.example_input.empty()) {
       console_.line(fmt::format("    {}\n    -> {}", r.example_input, r.example_output));
     }
@@ -113,8 +118,8 @@ int train(const TrainFlags& flags) {
     narrator.console().line(fmt::format("checkpoint saved; continue with: fovea train {} --resume", recipe.folder));
     return kInterrupted;
   }
-  narrator.console().line(
-      fmt::format("model saved in {}; try it: fovea translate --model {}", recipe.folder, recipe.folder));
+  narrator.console().line(fmt::format("model saved in {}; try it: fovea {} --model {}", recipe.folder,
+                                      task_named(recipe.task).command, recipe.folder));
   return kDone;
 }
 

@@ -55,16 +55,47 @@ std::string format_of(const ViewFlags& flags) {
 
 // ---- output of a record
 
+// The grid of a record; of a classified text with its class in the title.
+Grid grid_of(const AttentionRecord& record, const ViewFlags& flags) {
+  Grid grid = reduce(record, flags.heads);
+  if (!record.classes.empty()) {
+    const ClassProbability& best = record.classes.front();
+    grid.title = fmt::format("{} {:.1f}%: {}", best.label, 100 * best.probability, grid.title);
+  }
+  return grid;
+}
+
+// A classifier's output, as text above its picture.
+std::string classes_text(const AttentionRecord& record, const TerminalStyle& terminal) {
+  constexpr size_t kMost = 5;
+  std::string text = fmt::format("text: {}\n", harmless(record.source_text, !terminal.unicode));
+  for (size_t i = 0; i < std::min(kMost, record.classes.size()); ++i) {
+    const auto& [label, probability] = record.classes[i];
+    text += fmt::format("{}{} {:.1f}%", i == 0 ? "" : ", ", harmless(label, !terminal.unicode), 100 * probability);
+  }
+  return text + (record.classes.size() > kMost ? ", ...\n" : "\n");
+}
+
 std::string as_text(const AttentionRecord& record, const ViewFlags& flags, const TerminalStyle& terminal) {
-  std::string text = fmt::format("source: {}\ntarget: {}\n", harmless(record.source_text, !terminal.unicode),
-                                 harmless(record.target_text, !terminal.unicode));
-  if (record.source.empty()) return text + "(an empty line: nothing was attended to)\n";
-  text += fmt::format("{}, {}, log p {:.2f}\n\n", record.architecture, record.search, record.log_probability);
+  std::string text;
+  if (!record.classes.empty()) {
+    text = classes_text(record, terminal);
+    if (record.attentions.empty()) {
+      return text +
+             fmt::format("{}: every token has the same weight, so there is nothing to see\n", record.architecture);
+    }
+    text += record.architecture + "\n\n";
+  } else {
+    text = fmt::format("source: {}\ntarget: {}\n", harmless(record.source_text, !terminal.unicode),
+                       harmless(record.target_text, !terminal.unicode));
+    if (record.source.empty()) return text + "(an empty line: nothing was attended to)\n";
+    text += fmt::format("{}, {}, log p {:.2f}\n\n", record.architecture, record.search, record.log_probability);
+  }
   if (flags.as == "heads") {
     return text + heads_text(every_head(record, flags.heads), static_cast<int>(heads_of(record, flags.heads)),
                              flags.style, terminal);
   }
-  const Grid grid = reduce(record, flags.heads);
+  const Grid grid = grid_of(record, flags);
   if (flags.as == "highlight") return text + highlight_text(grid, flags.style, terminal);
   if (flags.as == "flow") return text + flow_text(grid, flags.style, terminal);
   if (flags.as == "steps") return text + steps_text(grid, flags.style, terminal);
@@ -75,7 +106,7 @@ std::string as_svg(const AttentionRecord& record, const ViewFlags& flags) {
   if (flags.as == "heads") {
     return heads_svg(every_head(record, flags.heads), flags.style, static_cast<int>(heads_of(record, flags.heads)));
   }
-  const Grid grid = reduce(record, flags.heads);
+  const Grid grid = grid_of(record, flags);
   if (flags.as == "highlight") return highlight_svg(grid, flags.style);
   if (flags.as == "flow") return flow_svg(grid, flags.style);
   if (flags.as == "steps") return steps_svg(grid, flags.style);
@@ -86,7 +117,7 @@ std::string as_html(const AttentionRecord& record, const ViewFlags& flags) {
   if (flags.as == "heads") {
     return heads_html(every_head(record, flags.heads), flags.style, static_cast<int>(heads_of(record, flags.heads)));
   }
-  const Grid grid = reduce(record, flags.heads);
+  const Grid grid = grid_of(record, flags);
   if (flags.as == "highlight") return highlight_html(grid, flags.style);
   if (flags.as == "flow") return flow_html(grid, flags.style);
   if (flags.as == "steps") return steps_html(grid, flags.style);
@@ -107,13 +138,15 @@ std::string drawn(const AttentionRecord& record, const ViewFlags& flags, const s
   return rendered(as_svg(record, flags), format);
 }
 
-int show_records(const ViewFlags& flags, const std::string& format) {
-  const TerminalStyle terminal = terminal_style(flags.output.empty() ? STDOUT_FILENO : -1);
-  Output output(flags.output);
+int show_records(const ViewFlags& given, const std::string& format) {
+  const TerminalStyle terminal = terminal_style(given.output.empty() ? STDOUT_FILENO : -1);
+  Output output(given.output);
   std::string picture;  // written at the end, when it is known that there is only one
   int64_t count = 0;
-  each_record(flags, [&](AttentionRecord& record) {
+  each_record(given, [&](AttentionRecord& record) {
     ++count;
+    ViewFlags flags = given;
+    if (flags.as.empty()) flags.as = record.classes.empty() ? "heatmap" : "highlight";
     if (format == "pharaoh") {
       const bool empty = record.source.empty();
       return output.write((empty ? "" : to_pharaoh(align(record, flags.heads, flags.align), 0)) + "\n");
@@ -123,7 +156,7 @@ int show_records(const ViewFlags& flags, const std::string& format) {
           format);
     picture = drawn(record, flags, format);
   });
-  check(count > 0, "view: the input has no line {}", flags.line);
+  check(count > 0, "view: the input has no line {}", given.line);
   if (!picture.empty()) output.write(picture);
   output.commit();
   return kDone;
@@ -202,7 +235,8 @@ void add_view(CLI::App& app, Run& run) {
   command->add_option("-i,--input", flags->input, "File of sentences, one per line.")->type_name("FILE");
   command->add_option("-o,--output", flags->output, "File for the picture; standard output by default.")
       ->type_name("FILE");
-  command->add_option("--as", flags->as, "Kind of picture.")->check(CLI::IsMember(kViews));
+  command->add_option("--as", flags->as, "Kind of picture; by default highlight for classifiers, heatmap otherwise.")
+      ->check(CLI::IsMember(kViews));
   command
       ->add_option("-f,--format", flags->format,
                    "Output format; by default the ending of --output, otherwise terminal.")

@@ -7,6 +7,8 @@
 #include "base/thousands.h"
 #include "fovea/console.h"
 #include "fovea/view_records.h"
+#include "store/shipped.h"
+#include "tasks/classifier.h"
 #include "text/lines.h"
 #include "view/record_file.h"
 #include "view/terminal_text.h"
@@ -96,13 +98,35 @@ class ModelRecords {
   Translator translator_;
 };
 
+// The records of texts that a classifier reads.
+void each_classified(const ViewFlags& flags, const Take& take) {
+  const PredictorFlags predictor = flags.for_predictor();
+  const Classifier classifier(predictor.prepare(), predictor.options);
+  check(flags.target.empty(), "view: --target: expected none, because a classifier writes no text");
+  check(!flags.scores, "--scores: expected a model from text to text; a classifier's record has weights only");
+  const std::vector<std::string> texts = flags.input.empty() ? flags.what : read_lines(flags.input);
+  check(!texts.empty(), "view: expected a text, or --input with texts");
+  for (size_t at = 0; at < texts.size(); at += kLinesAtOnce) {
+    const auto part = std::span(texts).subspan(at, std::min(kLinesAtOnce, texts.size() - at));
+    std::vector<Classification> results = classifier.classify(part, {.capture_weights = true});
+    for (size_t i = 0; i < results.size(); ++i) {
+      AttentionRecord& record = *results[i].record;
+      record.line = static_cast<int64_t>(at + i) + 1;
+      take(record);
+    }
+  }
+}
+
 }  // namespace
 
 void each_record(const ViewFlags& flags, const std::function<void(AttentionRecord&)>& take) {
   const auto chosen = [&](AttentionRecord& record) {
     if (flags.line == 0 || record.line == flags.line) take(record);
   };
-  if (!flags.models.empty()) return ModelRecords(flags).each(chosen);
+  if (!flags.models.empty()) {
+    if (task_of_model(find_model(flags.models.front())) == "classify") return each_classified(flags, chosen);
+    return ModelRecords(flags).each(chosen);
+  }
   for (const std::string& path : flags.what) {
     for (AttentionRecord& record : read_records(path)) chosen(record);
   }

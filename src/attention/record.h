@@ -58,6 +58,7 @@ struct RecordStep {
 struct BestHeads {
   std::string heads;            // "one", "mean", "max" or "rollout"; empty: not measured
   int64_t layer = 0, head = 0;  // from 1; 0: all of them
+  std::string step;             // "input": the step after a token aligns it; otherwise the one that predicted it
 };
 
 // All layers and heads of one kind of attention. Row t of cross-attention belongs to the step that predicted target

@@ -129,7 +129,9 @@ std::string Field::type() const {
   if (!choices_.empty()) {
     std::vector<std::string> named = choices_;
     const bool may_be_empty = std::erase(named, "") > 0;
-    return fmt::format("one of {}{}", fmt::join(named, ", "), may_be_empty ? ", or empty" : "");
+    const bool list = std::holds_alternative<std::vector<std::string>*>(target_);
+    return fmt::format("{} {}{}", list ? "a list of" : "one of", fmt::join(named, ", "),
+                       may_be_empty ? ", or empty" : "");
   }
   constexpr std::string_view kTypes[] = {"true or false", "an integer", "a number", "a string", "a list of strings"};
   std::string type(kTypes[target_.index()]);
@@ -147,6 +149,12 @@ std::string Field::text() const { return written(value()); }
 
 void Field::refuse(std::string_view got) const { fail("{}: expected {}, got {}", key_, type(), got); }
 
+void Field::check_choice(const std::string& text) const {
+  if (choices_.empty() || std::find(choices_.begin(), choices_.end(), text) != choices_.end()) return;
+  const std::string near = nearest_spelling(text, choices_);
+  refuse(quoted(text) + (near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+}
+
 void Field::set(const Value& value) {
   Value converted = value;
   if (std::holds_alternative<double*>(target_) && std::holds_alternative<int64_t>(value)) {
@@ -162,11 +170,9 @@ void Field::set(const Value& value) {
   if (std::isnan(number) || number < low_ || number > high_ || (high_excluded_ && number == high_)) {
     refuse(written(value));
   }
-  if (const auto* text = std::get_if<std::string>(&converted); text != nullptr && !choices_.empty()) {
-    if (std::find(choices_.begin(), choices_.end(), *text) == choices_.end()) {
-      const std::string near = nearest_spelling(*text, choices_);
-      refuse(quoted(*text) + (near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
-    }
+  if (const auto* text = std::get_if<std::string>(&converted)) check_choice(*text);
+  if (const auto* list = std::get_if<std::vector<std::string>>(&converted)) {
+    for (const std::string& item : *list) check_choice(item);
   }
   std::visit([&](auto* member) { *member = std::get<std::remove_pointer_t<decltype(member)>>(converted); }, target_);
 }

@@ -24,7 +24,7 @@ class Field {
   using Value = std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
 
   Field(std::string key, Target target, std::string help);
-  Field& choices(std::vector<std::string> valid);  // the only valid values of a string
+  Field& choices(std::vector<std::string> valid);  // the only valid values of a string, or of the items of a list
   Field& at_least(double low);
   Field& at_most(double high);
   Field& below(double high);
@@ -51,6 +51,7 @@ class Field {
 
  private:
   [[noreturn]] void refuse(std::string_view got) const;
+  void check_choice(const std::string& text) const;
 
   std::string key_, help_, why_unused_;
   Target target_;

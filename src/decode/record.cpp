@@ -100,7 +100,7 @@ AttentionConfig config_of(AttentionKind kind, const Model& model) {
 
 BestHeads best_of(const FolderConfig& config) {
   const bool one = config.best_heads.empty() && config.best_head > 0;
-  return {one ? "one" : config.best_heads, config.best_layer, config.best_head};
+  return {one ? "one" : config.best_heads, config.best_layer, config.best_head, config.best_step};
 }
 
 std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& weights,
@@ -197,6 +197,15 @@ RecordToken StepRecorder::token_of(int32_t id) {
   return token;
 }
 
+std::vector<RecordToken> record_tokens(const TokenisedLine& line, int64_t max_tokens, const Vocabulary& vocabulary,
+                                       bool with_end_mark) {
+  check(line.tokens.size() == line.ids.size(), "record: expected a line that was tokenised with offsets");
+  const auto read = std::span(line.tokens).first(std::min(line.tokens.size(), static_cast<size_t>(max_tokens)));
+  std::vector<RecordToken> tokens = record_tokens(read, line.text, vocabulary);
+  if (with_end_mark) tokens.push_back(end_mark(tokens));
+  return tokens;
+}
+
 AttentionRecord make_record(std::span<const LoadedModel> models, const TokenisedLine& line,
                             const Hypothesis& hypothesis, int64_t max_source) {
   const LoadedModel& model = models.front();
@@ -205,11 +214,8 @@ AttentionRecord make_record(std::span<const LoadedModel> models, const Tokenised
                          .score = hypothesis.score,
                          .log_probability = hypothesis.log_probability,
                          .ended = hypothesis.finished};
-  check(line.tokens.size() == line.ids.size(), "record: expected a line that was tokenised with offsets");
-  const auto source = std::span(line.tokens).first(std::min(line.tokens.size(), static_cast<size_t>(max_source)));
-  record.truncated = source.size() < line.tokens.size();
-  record.source = record_tokens(source, line.text, *model.source);
-  if (model.config.end_source && !source.empty()) record.source.push_back(end_mark(record.source));
+  record.truncated = std::ssize(line.tokens) > max_source;
+  record.source = record_tokens(line, max_source, *model.source, model.config.end_source && !line.tokens.empty());
 
   std::vector<Token> target;
   record.target_text = model.target->decode(hypothesis.ids, &target);

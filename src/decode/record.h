@@ -41,6 +41,10 @@ class StepRecorder {
   std::vector<RecordToken> tokens_;
 };
 
+// The first `max_tokens` tokens of a line that was tokenised with offsets, and the end mark if the model reads one.
+std::vector<RecordToken> record_tokens(const TokenisedLine& line, int64_t max_tokens, const Vocabulary& vocabulary,
+                                       bool end_mark);
+
 // The line must be tokenised with offsets; at most `max_source` of its tokens were read.
 AttentionRecord make_record(std::span<const LoadedModel> models, const TokenisedLine& line,
                             const Hypothesis& hypothesis, int64_t max_source);

@@ -20,6 +20,10 @@ void TranslatorOptions::describe(Fields& f) {
       .at_least(1);
 }
 
+Precision precision_named(const std::string& name) {
+  return name == "int8" ? Precision::kInt8 : name == "bf16" ? Precision::kBF16 : Precision::kF32;
+}
+
 namespace {
 
 // Renumbers the sentences of a search, which are the lines that are not empty, by line.
@@ -38,10 +42,6 @@ class LineWatcher : public SearchWatcher {
   SearchWatcher& watcher_;
   const std::vector<int64_t>& lines_;
 };
-
-Precision precision_named(const std::string& name) {
-  return name == "int8" ? Precision::kInt8 : name == "bf16" ? Precision::kBF16 : Precision::kF32;
-}
 
 RuntimeOptions runtime_options(const TranslatorOptions& options) {
   return {.device = device_named(options.device),

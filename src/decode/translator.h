@@ -24,6 +24,8 @@ struct TranslatorOptions {
   void describe(Fields& fields);
 };
 
+Precision precision_named(const std::string& name);  // f32, bf16, int8
+
 // How models in memory are run.
 struct RuntimeOptions {
   Device device = Device::cpu();  // the device of the models' parameters

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "evaluate/unicode.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 namespace fovea {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "evaluate/ngrams.h"
-#include "evaluate/unicode.h"
+#include "text/unicode.h"
 
 namespace fovea {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "evaluate/ngrams.h"
-#include "evaluate/unicode.h"
+#include "text/unicode.h"
 
 namespace fovea {
 namespace {

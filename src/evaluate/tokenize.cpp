@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "evaluate/unicode.h"
+#include "text/unicode.h"
 
 namespace fovea {
 namespace {

@@ -4,11 +4,16 @@
 #include "evaluate/bleu.h"
 #include "evaluate/chrf.h"
 #include "evaluate/edit.h"
+#include "evaluate/rouge.h"
 #include "evaluate/slots.h"
 
 namespace fovea {
 
-std::vector<std::string> validation_metric_names() { return {"loss", "bleu", "chrf", "exact", "wer", "slots", "f1"}; }
+std::vector<std::string> validation_metric_names() {
+  return {"loss", "bleu", "chrf", "exact", "wer", "slots", "rouge-1", "rouge-2", "rouge-l"};
+}
+std::vector<std::string> classification_metric_names() { return {"loss", "accuracy", "macro-f1"}; }
+std::vector<std::string> answer_metric_names() { return {"loss", "exact", "f1"}; }
 
 bool higher_is_better(std::string_view metric) { return metric != "loss" && metric != "wer"; }
 
@@ -18,7 +23,10 @@ double validation_score(std::string_view metric, std::span<const Segment> segmen
   if (metric == "exact") return exact_match(segments);
   if (metric == "wer") return word_error_rate(segments).percent();
   if (metric == "slots") return slot_score(segments).values.f1();
-  fail("validation.metric: expected bleu, chrf, exact, wer or slots, got {}", metric);
+  if (metric == "rouge-1") return corpus_rouge(segments).rouge1;
+  if (metric == "rouge-2") return corpus_rouge(segments).rouge2;
+  if (metric == "rouge-l") return corpus_rouge(segments).rouge_l;
+  fail("validation.metric: expected bleu, chrf, exact, wer, slots, rouge-1, rouge-2 or rouge-l, got {}", metric);
 }
 
 }  // namespace fovea

@@ -1,4 +1,4 @@
-// The metrics by which a text-to-text model is validated during training.
+// The metrics by which models are validated during training.
 #pragma once
 
 #include <span>
@@ -10,7 +10,9 @@
 
 namespace fovea {
 
-std::vector<std::string> validation_metric_names();  // "loss" first
+std::vector<std::string> validation_metric_names();      // "loss" first
+std::vector<std::string> classification_metric_names();  // likewise, of a classifier
+std::vector<std::string> answer_metric_names();          // of reading comprehension
 bool higher_is_better(std::string_view metric);
 // The score of decoded text by any metric but "loss".
 double validation_score(std::string_view metric, std::span<const Segment> segments, std::string_view tokenizer);

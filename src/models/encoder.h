@@ -37,6 +37,8 @@ class Encoder {
   virtual int64_t initial_depth() const { return 0; }  // the size of `initial` states; 0 for an encoder without them
   virtual int64_t max_length() const { return 0; }     // of a source; 0 for no limit
   virtual std::vector<AttentionInfo> attentions() const { return {}; }
+  // The embeddings of tokens, [V,E]; null for an encoder of images.
+  virtual const Parameter* embeddings() const { return nullptr; }
 };
 
 struct EncoderEntry {

@@ -14,6 +14,7 @@ class RecurrentEncoder final : public Encoder {
   Encoded operator()(const Source& source, Capture capture, std::span<const WeightEdit> edits) const override;
   int64_t depth() const override { return directions_ * config_.hidden; }
   int64_t initial_depth() const override { return config_.hidden; }
+  const Parameter* embeddings() const override { return &embedding_.table(); }
 
  private:
   ModelConfig config_;

@@ -56,6 +56,7 @@ class TransformerEncoder final : public Encoder {
   int64_t max_length() const override {
     return smaller_limit(embedding_.max_length(), layers_.front().self.max_keys());
   }
+  const Parameter* embeddings() const override { return &embedding_.table().table(); }
   std::vector<AttentionInfo> attentions() const override {
     return {{AttentionKind::kEncoderSelf, std::ssize(layers_), config_.self_attention}};
   }

@@ -64,7 +64,7 @@ void initialise(const Tensor& value, Initialiser initialiser, Random& random) {
 
 Var Parameter::var() const {
   check(static_cast<bool>(value_), "parameters: expected allocate() before {} is used", name_);
-  return Var(value_, &gradient_);
+  return frozen_ ? Var(value_) : Var(value_, &gradient_);
 }
 
 const Parameter& Parameters::add(std::string name, const Shape& shape, Initialiser initialiser) {
@@ -73,6 +73,13 @@ const Parameter& Parameters::add(std::string name, const Shape& shape, Initialis
     check(other.name() != name, "parameters: expected a new name, got {} again", name);
   parameters_.push_back(Parameter(std::move(name), shape, initialiser, shape.rank() > 1));
   return order_.emplace_back(parameters_.back());
+}
+
+void Parameters::freeze(const Parameter& parameter) {
+  check(!values_, "parameters: expected {} to be frozen before allocate()", parameter.name());
+  for (Parameter& p : order_) {
+    if (&p == &parameter) p.frozen_ = true, p.decays_ = false;
+  }
 }
 
 void Parameters::place_first(std::span<const std::string_view> names) {

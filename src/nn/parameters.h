@@ -50,6 +50,7 @@ class Parameter {
   Shape shape_;
   Initialiser initialiser_;
   bool decays_;
+  bool frozen_ = false;
   Tensor value_;
   mutable Gradient gradient_;
 };
@@ -79,6 +80,8 @@ class Parameters {
   // Declares a parameter. The reference stays valid. Weight decay applies to matrices and not to vectors (biases,
   // norms). Error when the name is taken.
   const Parameter& add(std::string name, const Shape& shape, Initialiser initialiser);
+  // Keeps a declared parameter at its initial value: it receives neither gradients nor weight decay.
+  void freeze(const Parameter& parameter);
   // Views several declared parameters as one. The view evaluates to false after allocation if padding between the
   // parameters prevents it. The reference stays valid.
   const FusedParameters& fuse(std::vector<const Parameter*> members);

@@ -1,5 +1,7 @@
 #include "recipe/recipe.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -8,6 +10,7 @@
 #include "evaluate/validation_metrics.h"
 #include "models/model.h"
 #include "recipe/run_folder.h"
+#include "recipe/task_settings.h"
 #include "recipe/toml_fields.h"
 #include "text/generators.h"
 
@@ -17,7 +20,9 @@ std::vector<std::string> schedule_names() { return {"constant", "inverse-sqrt", 
 
 void DataConfig::describe(Fields& f) {
   const bool generates = !generator.empty();
-  f.add("train", train, "Training text: one TSV file, or a source file and a target file. Plain or gzip.")
+  f.add("train", train,
+        "Training text: one TSV file, or a source file and a target file; classify: TSV or CSV files with labels and "
+        "texts. Plain or gzip.")
       .also_called({"train_set", "train_sets", "train_data", "corpus", "files"});
   f.add("valid", valid, "Validation text, in the same form as train.")
       .also_called({"validation", "dev", "valid_sets", "valid_data", "val"});
@@ -39,6 +44,9 @@ void DataConfig::describe(Fields& f) {
   f.add("shared_vocabulary", shared_vocabulary, "Use one vocabulary for both sides, described by source_vocabulary.")
       .also_called({"joint_vocabulary", "shared_vocab", "share_vocab"});
   f.add("alignment", alignment, "Word alignments of train in Pharaoh format (0-0 1-2 ...), for guided_alignment.");
+  f.add("embeddings", embeddings,
+        "Pretrained word vectors that the source embeddings start from, in the text format of word2vec or GloVe.")
+      .also_called({"pretrained_embeddings", "embedding_file", "glove", "word2vec", "pretrained"});
   filter.describe(f);
 }
 
@@ -80,7 +88,8 @@ void TrainingConfig::describe(Fields& f) {
       .at_least(0)
       .also_called({"eps", "adam_eps"})
       .needs(!sgd, need_adam);
-  f.add("label_smoothing", label_smoothing, "Label smoothing: probability mass spread over the whole vocabulary.")
+  f.add("label_smoothing", label_smoothing,
+        "Label smoothing: probability mass spread over the whole vocabulary, or over all classes.")
       .at_least(0)
       .below(1);
   f.add("accumulation", accumulation, "Gradient accumulation: number of batches per step.")
@@ -115,6 +124,8 @@ void TrainingConfig::describe(Fields& f) {
   f.add("checkpoint_minutes", checkpoint_minutes, "Minutes between checkpoints; each validation saves one too.")
       .at_least(0)
       .also_called({"save_freq", "save_every", "checkpoint_every"});
+  f.add("freeze_embeddings", freeze_embeddings, "Do not train the source embeddings.")
+      .also_called({"freeze", "static_embeddings"});
   f.add("guided_alignment", guided_alignment,
         "Weight of the guided alignment loss, which pulls attention towards data.alignment.")
       .at_least(0);
@@ -134,7 +145,7 @@ void ValidationConfig::describe(Fields& f) {
       .at_least(0)
       .also_called({"freq", "frequency", "interval", "eval_steps", "valid_freq"});
   f.add("metric", metric, "Metric that decides which model is best.")
-      .choices(validation_metric_names())
+      .choices(all_metric_names())
       .also_called({"metrics"});
   f.add("sentences", sentences, "Number of validation sentences to translate for the metric; 0 for all.")
       .at_least(0)
@@ -151,45 +162,22 @@ void ValidationConfig::describe(Fields& f) {
   f.find(f.key("search.nbest")).has_no_effect("validation scores only the best hypothesis");
 }
 
-namespace {
-
-// The task answer has no target text and nothing that decodes it.
-void mark_unused_by_answer(const Recipe& r, Fields& f) {
-  static constexpr std::string_view kUnused[] = {"data.generator",
-                                                 "data.generated",
-                                                 "data.shared_vocabulary",
-                                                 "data.alignment",
-                                                 "data.max_source",
-                                                 "data.max_target",
-                                                 "data.max_ratio",
-                                                 "data.drop_duplicates",
-                                                 "data.sampling",
-                                                 "target_vocabulary.",
-                                                 "model.decoder_layers",
-                                                 "model.input_feeding",
-                                                 "model.tie_embeddings",
-                                                 "model.copy",
-                                                 "model.attention.",
-                                                 "batch.reverse_source",
-                                                 "training.label_smoothing",
-                                                 "training.guided_alignment",
-                                                 "training.coverage_loss",
-                                                 "training.baseline_decay",
-                                                 "validation.tokenizer",
-                                                 "validation.search."};
-  for (const Field& field : f.list()) {
-    const bool unused = std::any_of(std::begin(kUnused), std::end(kUnused),
-                                    [&](std::string_view key) { return field.key().starts_with(key); });
-    if (unused) f.find(field.key()).has_no_effect("the task answer does not use it");
-  }
-  const bool recurrent = !r.answer.joint() || r.model.encoder != "transformer";
-  f.find("model.architecture").needs(r.model.encoder.empty(), "no model.encoder");
-  for (const char* key : {"model.hidden", "model.cell"}) {
-    f.find(key).needs(recurrent, "answer.interaction = attention-flow or model.encoder = recurrent");
-  }
+void ClassifyConfig::describe(Fields& f) {
+  ClassifierConfig::describe(f);
+  f.add("penalty", penalty, "structured: weight of the penalty ||A A^T - I||^2, which asks the hops to differ.")
+      .at_least(0)
+      .also_called({"penalization", "penalization_coeff"})
+      .needs(has("structured"), f.key("pooling") + " = structured");
+  f.add("class_weights", class_weights,
+        "Weights of the classes in the loss: none, or balanced, inversely proportional to their frequency.")
+      .choices({"none", "balanced"})
+      .also_called({"class_weight"});
+  f.add("word_dropout", word_dropout, "Share of the tokens that are replaced by <unk> in training.")
+      .at_least(0)
+      .below(1)
+      .also_called({"token_dropout", "unk_rate"});
+  text.describe(f);
 }
-
-}  // namespace
 
 void Recipe::describe(Fields& f) {
   f.add("folder", folder, "Folder of the run: the model, its checkpoint, metrics.jsonl and recipe.toml.")
@@ -217,6 +205,7 @@ void Recipe::describe(Fields& f) {
   f.section("batch", batch);
   f.section("training", training);
   f.section("validation", validation);
+  f.section("classify", classify).needs(task == "classify", "task = classify");
 
   // What a setting needs from another section.
   const auto subwords = [](const VocabularyOptions& v) { return v.kind == "unigram" || v.kind == "bpe"; };
@@ -227,26 +216,30 @@ void Recipe::describe(Fields& f) {
       .needs(model.has_cross_attention() && model.attention.coverage, "model.attention.coverage = true");
   f.find("training.baseline_decay")
       .needs(model.uses_reinforce(), "model.attention.selection = hard with model.attention.estimator = reinforce");
-  if (task == "answer") mark_unused_by_answer(*this, f);
+  limit_to_task(f, *this);
 }
 
 namespace {
 
-void check_answer_recipe(const Recipe& r, const std::string& path) {
-  check(r.data.generator.empty(), "{}: data.generator: expected data.train (JSON files) for the task answer", path);
-  const std::string& metric = r.validation.metric;
-  check(metric == "loss" || metric == "exact" || metric == "f1",
-        "{}: validation.metric: expected loss, exact or f1 for the task answer, got {}", path, metric);
+// Of a task that learns spans of passages.
+void check_answer(const Recipe& r, const std::string& path) {
+  check(r.data.generator.empty(), "{}: data.generator: expected data.train (JSON files) for the task {}", path, r.task);
+  check(!r.data.train.empty(), "{}: expected data.train, JSON files of passages and questions", path);
   check(r.answer.stride <= r.answer.window, "{}: answer.stride: expected at most answer.window = {}, got {}", path,
         r.answer.window, r.answer.stride);
 }
 
-void check_recipe(const Recipe& r, const std::string& path) {
-  const bool answers = r.task == "answer";
-  if (answers) check_answer_recipe(r, path);
-  check(answers || r.validation.metric != "f1", "{}: validation.metric: f1 is a metric of the task answer", path);
+// Of a task that learns classes, not text.
+void check_classify(const Recipe& r, const std::string& path) {
+  check(r.data.generator.empty(), "{}: data.generator: expected data.train for the task {}, got a generator of pairs",
+        path, r.task);
+  check(!r.data.train.empty(), "{}: expected data.train, files with labels and texts", path);
+}
+
+// Of a task that learns to produce text.
+void check_text_to_text(const Recipe& r, const std::string& path) {
   const auto files = [&](std::string_view key, const std::vector<std::string>& list) {
-    check(answers || list.size() <= 2, "{}: data.{}: expected one TSV file or two text files, got {} files", path, key,
+    check(list.size() <= 2, "{}: data.{}: expected one TSV file or two text files, got {} files", path, key,
           list.size());
   };
   files("train", r.data.train);
@@ -267,6 +260,25 @@ void check_recipe(const Recipe& r, const std::string& path) {
         "{}: training.guided_alignment: expected model.architecture = {}, got {}, which has no attention", path,
         names_with(architectures(), [](const ArchitectureEntry& e) { return e.cross_attention; }),
         r.model.architecture);
+  try {
+    check_options(r.validation.search);
+  } catch (const Error& error) {
+    fail("{}: validation.search.{}", path, error.what());
+  }
+}
+
+void check_recipe(const Recipe& r, const std::string& path) {
+  if (r.task == "classify") {
+    check_classify(r, path);
+  } else if (r.task == "answer") {
+    check_answer(r, path);
+  } else {
+    check_text_to_text(r, path);
+  }
+  const std::vector<std::string> metrics = metrics_of_task(r.task);
+  check(std::find(metrics.begin(), metrics.end(), r.validation.metric) != metrics.end(),
+        "{}: validation.metric: expected one of {} for the task {}, got {}", path, fmt::join(metrics, ", "), r.task,
+        r.validation.metric);
   check(r.batch.tokens > 0 || r.batch.sentences > 0, "{}: expected batch.tokens or batch.sentences above 0", path);
   const TrainingConfig& t = r.training;
   check(t.epochs > 0 || t.steps > 0 || t.minutes > 0 || r.validation.patience > 0 || r.validation.goal > 0,
@@ -275,11 +287,6 @@ void check_recipe(const Recipe& r, const std::string& path) {
         path);
   check(t.schedule != "cosine" || t.steps > 0 || t.epochs > 0 || t.minutes > 0,
         "{}: training.schedule: the cosine schedule needs training.steps, training.epochs or training.minutes", path);
-  try {
-    check_options(r.validation.search);
-  } catch (const Error& error) {
-    fail("{}: validation.search.{}", path, error.what());
-  }
 }
 
 }  // namespace

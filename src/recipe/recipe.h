@@ -10,9 +10,11 @@
 #include "decode/search.h"
 #include "models/answer_config.h"
 #include "models/config.h"
+#include "models/text_classifier.h"
 #include "store/task_names.h"
 #include "text/batches.h"
 #include "text/corpus.h"
+#include "text/labelled_text.h"
 #include "text/vocabulary.h"
 
 namespace fovea {
@@ -26,6 +28,7 @@ struct DataConfig {
   int64_t held_out = 1'000;
   bool shared_vocabulary = false;
   std::string alignment;
+  std::string embeddings;
   CorpusOptions filter;
 
   void describe(Fields& fields);
@@ -49,6 +52,7 @@ struct TrainingConfig {
   int64_t epochs = 0, steps = 0;
   double minutes = 0;
   double checkpoint_minutes = 10;
+  bool freeze_embeddings = false;
   double guided_alignment = 0, coverage_loss = 0;
   double baseline_decay = 0.99;
   std::string pretrained;
@@ -68,6 +72,16 @@ struct ValidationConfig {
   void describe(Fields& fields);
 };
 
+// What the task "classify" needs besides a model of text.
+struct ClassifyConfig : ClassifierConfig {
+  double penalty = 1.0;
+  std::string class_weights = "none";
+  double word_dropout = 0;
+  LabelledTextOptions text;
+
+  void describe(Fields& fields);
+};
+
 struct Recipe {
   std::string folder;
   std::string task{kTaskNames.front().name};
@@ -82,6 +96,7 @@ struct Recipe {
   BatchOptions batch;
   TrainingConfig training;
   ValidationConfig validation;
+  ClassifyConfig classify;
 
   void describe(Fields& fields);
 };

@@ -18,7 +18,9 @@ template <class Change> void change_paths(DataConfig& data, const Change& change
   for (std::vector<std::string>* list : {&data.train, &data.valid}) {
     for (std::string& path : *list) path = change(path);
   }
-  if (!data.alignment.empty()) data.alignment = change(data.alignment);
+  for (std::string* path : {&data.alignment, &data.embeddings}) {
+    if (!path->empty()) *path = change(*path);
+  }
 }
 
 std::string absolute_path(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }

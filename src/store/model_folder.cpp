@@ -20,6 +20,8 @@ constexpr int64_t kFormat = 1;
 std::string config_path(const std::string& folder) { return folder + "/config.json"; }
 std::string weights_path(const std::string& folder) { return folder + "/model.safetensors"; }
 
+}  // namespace
+
 std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side, int64_t words) {
   std::shared_ptr<const Vocabulary> vocabulary = load_vocabulary(folder, side);
   check(vocabulary->size() == words, "{}/{}.{}: expected {} tokens, as in config.json, got {}", folder, side,
@@ -27,7 +29,11 @@ std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std
   return vocabulary;
 }
 
-}  // namespace
+void create_model_folder(const std::string& folder) {
+  std::error_code code;
+  std::filesystem::create_directories(folder, code);
+  check(!code, "{}: cannot create the folder: {}", folder, code.message());
+}
 
 void FolderConfig::describe(Fields& f) {
   f.add("format", format, "Version of this file format.").at_least(1).at_most(kFormat);
@@ -40,6 +46,8 @@ void FolderConfig::describe(Fields& f) {
         "What aligns words best: one head, or the mean, max or rollout of several; empty if not measured.");
   f.add("best_layer", best_layer, "Layer of these heads, counted from 1; 0 for all layers.").at_least(0);
   f.add("best_head", best_head, "That head, counted from 1; 0 for all heads.").at_least(0);
+  f.add("best_step", best_step, "The step of decoding that aligns a target token best: output or input.")
+      .choices({"", "output", "input"});
   f.section("model", model);
 }
 
@@ -92,9 +100,7 @@ void save_config(const std::string& folder, const FolderConfig& config) {
 
 void save_model_description(const std::string& folder, const FolderConfig& config, const Vocabulary& source,
                             const Vocabulary& target) {
-  std::error_code code;
-  std::filesystem::create_directories(folder, code);
-  check(!code, "{}: cannot create the folder: {}", folder, code.message());
+  create_model_folder(folder);
   save_config(folder, config);
   save_vocabulary(source, folder, "source");
   save_vocabulary(target, folder, "target");
@@ -122,8 +128,11 @@ int64_t load_matching_weights(const std::string& folder, const Parameters& param
 
 void save_packed(const std::string& folder, const LoadedModel& model) {
   save_model_description(folder, model.config, *model.source, *model.target);
-  write_packed_safetensors(weights_path(folder), named_tensors(*model.parameters, model.parameters->values()),
-                           {{"format", "fovea"}});
+  save_packed_weights(folder, *model.parameters);
+}
+
+void save_packed_weights(const std::string& folder, const Parameters& parameters) {
+  write_packed_safetensors(weights_path(folder), named_tensors(parameters, parameters.values()), {{"format", "fovea"}});
 }
 
 std::vector<NamedTensor> named_tensors(const Parameters& parameters, const Tensor& values, const std::string& prefix) {

@@ -22,6 +22,7 @@ struct FolderConfig {
   // best_layer and best_head count from 1, and 0 means all. A folder with best_head but without best_heads means "one".
   std::string best_heads;
   int64_t best_layer = 0, best_head = 0;
+  std::string best_step;  // as in view/align.h; empty for output
   ModelConfig model;
 
   void describe(Fields& fields);
@@ -53,6 +54,12 @@ void load_weights(const std::string& folder, const Parameters& parameters);
 int64_t load_matching_weights(const std::string& folder, const Parameters& parameters);
 // Saves a model with 8-bit matrices, in a quarter of its size, as models are shipped.
 void save_packed(const std::string& folder, const LoadedModel& model);
+
+// The parts of a folder that models of every task have.
+void create_model_folder(const std::string& folder);
+// The vocabulary of a side. Error unless it has as many tokens as config.json says.
+std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side, int64_t words);
+void save_packed_weights(const std::string& folder, const Parameters& parameters);
 
 std::vector<NamedTensor> named_tensors(const Parameters& parameters, const Tensor& values,
                                        const std::string& prefix = {});

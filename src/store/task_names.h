@@ -15,6 +15,7 @@ inline constexpr std::array kTaskNames = {
     TaskName{"sequence", "Text to text: translation, transliteration and every other mapping of lines to lines.", true},
     TaskName{"summarise", "Text to text: a document to its summary or title.", true},
     TaskName{"dialogue", "Text to text: the turns of a conversation so far to the reply.", true},
+    TaskName{"classify", "Text to one of several classes: sentiment, topic, type of question."},
     TaskName{"answer", "Reading comprehension: the answer to a question is a piece of a passage."},
 };
 

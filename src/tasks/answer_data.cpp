@@ -108,7 +108,8 @@ void AnswerData::train_vocabularies(const Recipe& recipe, const AnswerSet& train
   }
   if (characters_ || !config_.reads_characters()) return;
   // Rare characters say little, and their embeddings are hardly trained.
-  characters_ = train_vocabulary(characters, {.kind = "character", .size = 8000, .min_count = kMinCharacter}).vocabulary;
+  characters_ =
+      train_vocabulary(characters, {.kind = "character", .size = 8000, .min_count = kMinCharacter}).vocabulary;
   messages_.push_back(fmt::format("characters: {}", thousands(characters_->size())));
 }
 

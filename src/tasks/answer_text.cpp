@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "evaluate/unicode.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 namespace fovea {

@@ -1,5 +1,5 @@
-// The tasks "sequence", "summarise" and "dialogue": text to text, by any architecture that decodes. It learns from parallel text with teacher
-// forcing and is validated by its loss or by decoding the validation text.
+// The tasks "sequence", "summarise" and "dialogue": text to text, by any architecture that decodes. It learns from
+// parallel text with teacher forcing and is validated by its loss or by decoding the validation text.
 #pragma once
 
 #include "tasks/task.h"

@@ -8,6 +8,8 @@
 #include "recipe/recipe.h"
 #include "store/model_folder.h"
 #include "tasks/answer_task.h"
+#include "tasks/classifier.h"
+#include "tasks/classify_task.h"
 #include "tasks/reader.h"
 #include "tasks/sequence_task.h"
 
@@ -29,12 +31,20 @@ int64_t Task::part_tokens() const { return 0; }
 std::string Task::metric() const { return "loss"; }
 bool Task::higher_is_better() const { return false; }
 
+void PredictorOptions::describe(Fields& f) {
+  f.add("device", device, "Device: cpu, cuda, cuda:N, or auto (a GPU if there is one).");
+  f.add("precision", precision,
+        "Precision of matrix products, where the CPU has instructions for it; int8 is the fastest.")
+      .choices({"f32", "bf16", "int8"});
+}
+
 std::span<const TaskEntry> tasks() {
   static constexpr std::array kEntries = {
-      TaskEntry{kTaskNames[0].name, kTaskNames[0].help, make_sequence_task, load_sequence_predictor},
-      TaskEntry{kTaskNames[1].name, kTaskNames[1].help, make_sequence_task, load_sequence_predictor},
-      TaskEntry{kTaskNames[2].name, kTaskNames[2].help, make_sequence_task, load_sequence_predictor},
-      TaskEntry{kTaskNames[3].name, kTaskNames[3].help, make_answer_task, load_reader_predictor},
+      TaskEntry{kTaskNames[0].name, kTaskNames[0].help, "translate", make_sequence_task, load_sequence_predictor},
+      TaskEntry{kTaskNames[1].name, kTaskNames[1].help, "translate", make_sequence_task, load_sequence_predictor},
+      TaskEntry{kTaskNames[2].name, kTaskNames[2].help, "translate", make_sequence_task, load_sequence_predictor},
+      TaskEntry{kTaskNames[3].name, kTaskNames[3].help, "classify", make_classify_task, load_classify_predictor},
+      TaskEntry{kTaskNames[4].name, kTaskNames[4].help, "answer", make_answer_task, load_reader_predictor},
   };
   static_assert(kEntries.size() == kTaskNames.size(), "every task that a recipe may name has an entry");
   return kEntries;

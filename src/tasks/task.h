@@ -18,6 +18,7 @@
 
 namespace fovea {
 
+class Fields;
 struct Recipe;
 class Vocabulary;
 
@@ -40,8 +41,10 @@ struct TaskLoss {
 };
 
 struct Validation {
-  double loss = 0;                            // mean over the units
-  std::optional<double> score;                // by the task's metric; none if the metric is the loss
+  double loss = 0;              // mean over the units
+  std::optional<double> score;  // by the task's metric; none if the metric is the loss
+  // All scores by name, where they cost no more than the metric's; they are reported instead of the perplexity.
+  std::vector<std::pair<std::string, double>> scores = {};
   std::string example_input, example_output;  // empty if nothing was predicted
 };
 
@@ -55,6 +58,8 @@ class Task {
   virtual std::string description() const = 0;
   // Writes every file of a model folder but the weights; creates the folder.
   virtual void save_description(const std::string& folder) const = 0;
+  // Is called when the parameters of a new run have their initial values, which it may replace.
+  virtual void initialise() {}
 
   // ---- training data ----
   virtual Progress progress() const = 0;
@@ -71,6 +76,8 @@ class Task {
   // Computes the loss of the loaded part on the current tape. On a card this may be captured as a CUDA graph and
   // launched for later parts of the same sizes, unless it copies to the host.
   virtual TaskLoss loss() = 0;
+  // What Part::units counts.
+  virtual std::string_view unit() const { return "token"; }
 
   // The state that a checkpoint stores: the position in the data, moving averages of the loss. It is also restored
   // when a step is repeated. The keys must differ from the trainer's (see train/checkpoint.cpp).
@@ -107,10 +114,13 @@ struct TaskSetup {
 struct PredictorOptions {
   std::string device = "auto";
   std::string precision = "bf16";
+
+  void describe(Fields& fields);
 };
 
 struct TaskEntry {
   std::string_view name, help;
+  std::string_view command;  // of the program, that uses a trained model
   std::unique_ptr<Task> (*make)(const TaskSetup&);
   std::unique_ptr<Predictor> (*load)(const std::string& folder, const PredictorOptions&);
 };

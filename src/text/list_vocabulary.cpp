@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "text/lines.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 #include "text/words.h"
 
@@ -15,11 +16,13 @@ namespace fovea {
 namespace {
 
 constexpr std::array<std::string_view, 4> kSpecial = {"<pad>", "<unk>", "<s>", "</s>"};  // as SentencePiece has them
-constexpr std::string_view kHeader = "fovea {} vocabulary, {} entries";
+constexpr std::string_view kHeader = "fovea {}{} vocabulary, {} entries", kLowercase = "lower-case ";
 
 enum class Unit : uint8_t { kWord, kCharacter };
 
 constexpr std::string_view name_of(Unit unit) { return unit == Unit::kWord ? "word" : "character"; }
+
+std::string lower(std::string_view text) { return unicode::encode(unicode::lower(unicode::decode(text))); }
 
 // Calls visit(begin, end) for each word or character; among characters, a symbol is one unit.
 template <class Visit>
@@ -78,7 +81,7 @@ std::string unescape(std::string_view line, const std::string& place) {
 
 class ListVocabulary final : public Vocabulary {
  public:
-  explicit ListVocabulary(Unit unit) : unit_(unit) {}
+  ListVocabulary(Unit unit, bool lowercase) : unit_(unit), lowercase_(lowercase) {}
 
   // Returns false for a duplicate.
   bool add(std::string entry) {
@@ -117,7 +120,7 @@ class ListVocabulary final : public Vocabulary {
 
   std::string_view extension() const override { return kListExtension; }
   std::string bytes() const override {
-    std::string bytes = fmt::format(kHeader, kind(), entries_.size()) + "\n";
+    std::string bytes = fmt::format(kHeader, lowercase_ ? kLowercase : "", kind(), entries_.size()) + "\n";
     for (const std::string& entry : entries_) bytes += escape(entry) + "\n";
     return bytes;
   }
@@ -137,11 +140,12 @@ class ListVocabulary final : public Vocabulary {
 
  private:
   int32_t id_of(std::string_view unit) const {
-    const auto found = ids_.find(unit);
+    const auto found = lowercase_ ? ids_.find(lower(unit)) : ids_.find(unit);
     return found == ids_.end() ? kUnknown : found->second;
   }
 
   Unit unit_;
+  bool lowercase_;
   std::vector<std::string> entries_;  // entry i has id i + 4
   std::vector<std::string> symbols_;  // the entries of several characters, if the unit is the character
   TextMap<int32_t> ids_;
@@ -152,7 +156,9 @@ class ListVocabulary final : public Vocabulary {
 std::unique_ptr<Vocabulary> train_list(std::span<const std::string> lines, const VocabularyOptions& options) {
   const Unit unit = options.kind == "word" ? Unit::kWord : Unit::kCharacter;
   TextMap<int64_t> counts;
-  for (const std::string_view line : lines) {
+  for (const std::string& given : lines) {
+    const std::string lowered = options.lowercase ? lower(given) : "";
+    const std::string_view line = options.lowercase ? lowered : given;
     for_each_unit(unit, options.symbols, line, [&](size_t begin, size_t end) {
       const std::string_view entry = line.substr(begin, end - begin);
       const auto found = counts.find(entry);
@@ -171,7 +177,7 @@ std::unique_ptr<Vocabulary> train_list(std::span<const std::string> lines, const
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
-  auto vocabulary = std::make_unique<ListVocabulary>(unit);
+  auto vocabulary = std::make_unique<ListVocabulary>(unit, options.lowercase);
   for (const std::string& symbol : options.symbols) vocabulary->add(symbol);
   for (auto& [entry, count] : sorted) {
     if (vocabulary->size() == options.size) break;
@@ -187,10 +193,14 @@ std::unique_ptr<Vocabulary> load_list(const std::string& path) {
   std::unique_ptr<ListVocabulary> vocabulary;
   int64_t entries = 0;
   for (const Unit unit : {Unit::kWord, Unit::kCharacter}) {
-    const std::string begin = fmt::format("fovea {} vocabulary, ", name_of(unit));
-    if (!line.starts_with(begin)) continue;
-    entries = std::atoll(line.c_str() + begin.size());
-    if (line == fmt::format(kHeader, name_of(unit), entries)) vocabulary = std::make_unique<ListVocabulary>(unit);
+    for (const bool lowercase : {false, true}) {
+      const std::string_view marked = lowercase ? kLowercase : "";
+      const std::string begin = fmt::format("fovea {}{} vocabulary, ", marked, name_of(unit));
+      if (!line.starts_with(begin)) continue;
+      entries = std::atoll(line.c_str() + begin.size());
+      if (line != fmt::format(kHeader, marked, name_of(unit), entries)) continue;
+      vocabulary = std::make_unique<ListVocabulary>(unit, lowercase);
+    }
   }
   check(vocabulary != nullptr,
         R"({}: expected "fovea word vocabulary, N entries" or the same with character, got "{}")", reader.place(),

@@ -33,6 +33,9 @@ void VocabularyOptions::describe(Fields& f) {
       .choices({"identity", "nmt_nfkc", "nmt_nfkc_cf"})
       .also_called({"normalization", "normalize", "normalization_rule_name"})
       .needs(subwords, need_subwords);
+  f.add("lowercase", lowercase, "word, character: ignore case, by lower-casing text before tokenisation.")
+      .also_called({"lower", "lower_case", "uncased", "do_lower_case"})
+      .needs(!subwords, f.key("kind") + " = word or character");
   f.add("symbols", symbols,
         "Texts that are always one token, for instance <turn>. They may not contain spaces or commas.")
       .also_called({"user_defined_symbols", "special_tokens", "extra_symbols"});

@@ -63,6 +63,7 @@ struct VocabularyOptions {
   double coverage = 0.9995;
   bool byte_fallback = false;
   std::string normalisation = "identity";
+  bool lowercase = false;
   std::vector<std::string> symbols;
 
   void describe(Fields& fields);

@@ -12,6 +12,7 @@
 namespace fovea {
 
 struct StepReport {
+  std::string_view unit = "token";
   int64_t step = 0, epoch = 0;  // the epoch counts from 0
   double epoch_done = 0;        // the fraction of the epoch that is done
   double loss = 0;              // mean over the target tokens, or other units, since the last line of metrics.jsonl

@@ -95,6 +95,7 @@ Trainer::Trainer(const Recipe& recipe, const TaskEntry& task, Start start, Train
       schedule_(recipe.training) {
   for (const std::string& text : task_->messages()) listener_.message(text);
   parameters_.allocate(static_cast<uint64_t>(recipe.seed));
+  if (!resumes_) task_->initialise();
   optimiser_ = std::make_unique<Optimiser>(parameters_, optimiser_options(recipe.training));
   if (recipe.training.ema > 0) {
     average_ = empty(parameters_.values().shape(), parameters_.dtype(), device_);
@@ -258,7 +259,8 @@ void Trainer::report_step() {
   const bool reads = logged || counters_.units_with_loss == 0 || seconds_since(loss_read_) >= kSecondsBetweenLossReads;
   if (!device_.on_host() && reads) read_loss(loss_sum_);
   const double done = fraction_done();
-  StepReport report{.step = state_.step,
+  StepReport report{.unit = task_->unit(),
+                    .step = state_.step,
                     .epoch = progress.epoch,
                     .epoch_done = static_cast<double>(progress.batch) / static_cast<double>(progress.batches),
                     .loss = counters_.loss / static_cast<double>(counters_.units_with_loss),
@@ -310,6 +312,7 @@ void Trainer::validate() {
   if (report.improved) save_weights(recipe_.folder, parameters_, average_ ? average_ : parameters_.values());
   Json line{{"event", "validation"}, {"step", report.step}, {"loss", report.loss}};
   if (report.score) line[task_->metric()] = *report.score;
+  for (const auto& [name, value] : report.scores) line[name] = value;
   line["best"] = report.best;
   line["minutes"] = minutes();
   metrics_->write(line.dump());

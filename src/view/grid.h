@@ -26,6 +26,7 @@ struct Grid {
   std::string row_name, column_name;  // "target", "source"
   std::vector<Label> rows, columns;   // of cross attention: target tokens, source tokens
   std::vector<float> weights;         // [rows, columns]; NaN where a cell is absent (masked)
+  bool named_rows = false;            // rows are no tokens but, for instance, the hops of a pooling
   bool hard = false;                  // hard selection: one cell of each row has all of its weight
   std::vector<StepNote> notes;        // one for each row, or empty
 

@@ -91,7 +91,7 @@ void check_size(const RecordedAttention& a, int64_t source, int64_t target) {
 
 // A best_head without "heads" is one head.
 BestHeads best_from(const Json& json, const RecordedAttention& a) {
-  BestHeads best{json.value("heads", std::string("one")), 0, 0};
+  BestHeads best{json.value("heads", std::string("one")), 0, 0, json.value("step", std::string())};
   const bool one = best.heads == "one";
   check(one || best.heads == "mean" || best.heads == "max" || best.heads == "rollout",
         "expected heads of best_head to be one, mean, max or rollout, got \"{}\"", brief(best.heads));

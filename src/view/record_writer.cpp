@@ -83,6 +83,7 @@ std::string attention_json(const RecordedAttention& a, const Form& form) {
   if (!a.row_labels.empty()) head["row_labels"] = a.row_labels;
   if (!a.best.heads.empty()) {
     head["best_head"] = {{"heads", a.best.heads}, {"layer", a.best.layer}, {"head", a.best.head}};
+    if (!a.best.step.empty()) head["best_head"]["step"] = a.best.step;
   }
   if (!a.reduction.empty()) head["reduction"] = a.reduction;
   if (a.window > 0) head["window"] = a.window;

@@ -265,6 +265,7 @@ Grid with_labels(Grid grid, const AttentionRecord& record, const RecordedAttenti
   };
   grid.row_name = a.row_labels.empty() ? name(kind->rows) : a.kind;
   grid.column_name = name(kind->columns);
+  grid.named_rows = !a.row_labels.empty();
   const SelectionEntry* selection = find_entry(selections(), a.selection);
   grid.hard = selection != nullptr && selection->hard;
   if (a.row_labels.empty() && kind->rows == AttentionAxis::kTarget && !record.steps.empty()) {

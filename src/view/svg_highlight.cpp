@@ -50,9 +50,16 @@ std::string draw_highlight(const Grid& grid, const PictureStyle& style, Medium m
   Canvas canvas(WeightScale(style, grid), medium);
   const auto at = [&](size_t r, size_t c) { return grid.at(static_cast<int64_t>(r), static_cast<int64_t>(c)); };
   double y = canvas.legend(canvas.title(grid.title) + 4, {.pen = true, .absent = has_absent(grid)});
-  y = canvas.heading(y, fmt::format("What each {} token looked at", grid.row_name),
-                     fmt::format("the {} shaded by the weights of the token at the left", grid.column_name));
+  if (grid.named_rows) {
+    y = canvas.heading(
+        y, fmt::format("What was read of the {}", grid.column_name),
+        fmt::format("the {} shaded by the weights of the {} at the left", grid.column_name, grid.row_name));
+  } else {
+    y = canvas.heading(y, fmt::format("What each {} token looked at", grid.row_name),
+                       fmt::format("the {} shaded by the weights of the token at the left", grid.column_name));
+  }
   y = draw_block(canvas, y, {grid.rows, grid.columns, "columns", at});
+  if (grid.named_rows) return canvas.finish(grid.title);
   y = canvas.heading(y, fmt::format("Who looked at each {} token", grid.column_name),
                      fmt::format("the {} shaded by the weight each of its tokens gave", grid.row_name));
   draw_block(canvas, y, {grid.columns, grid.rows, "rows", [&](size_t c, size_t r) { return at(r, c); }});

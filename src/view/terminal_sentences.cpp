@@ -160,13 +160,17 @@ std::string highlight_text(const Grid& grid, const PictureStyle& picture, const 
   page.prose(page.safe(grid.title), {.bold = true});
   page.end_line();
   const std::string rows = page.safe(grid.row_name), columns = page.safe(grid.column_name);
-  page.prose(fmt::format("{}: what each word of it looked at in the {}", rows, columns), {.faint = true});
+  page.prose(grid.named_rows ? fmt::format("{}: what was read of the {}", rows, columns)
+                             : fmt::format("{}: what each word of it looked at in the {}", rows, columns),
+             {.faint = true});
   Pairs by_row(page, scale, grid.rows);
   for (int64_t i = 0; i < grid.height(); ++i) by_row.draw(grid.rows[static_cast<size_t>(i)], row_of(grid, i));
-  page.end_line();
-  page.prose(fmt::format("{}: the words of the {} that looked at each", columns, rows), {.faint = true});
-  Pairs by_column(page, scale, grid.columns);
-  for (int64_t i = 0; i < grid.width(); ++i) by_column.draw(grid.columns[static_cast<size_t>(i)], column_of(grid, i));
+  if (!grid.named_rows) {
+    page.end_line();
+    page.prose(fmt::format("{}: the words of the {} that looked at each", columns, rows), {.faint = true});
+    Pairs by_column(page, scale, grid.columns);
+    for (int64_t i = 0; i < grid.width(); ++i) by_column.draw(grid.columns[static_cast<size_t>(i)], column_of(grid, i));
+  }
   draw_key(page, scale, grid);
   return page.take();
 }

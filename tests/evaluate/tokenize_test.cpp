@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/unicode.h"
 #include "support.h"
+#include "text/unicode.h"
 
 namespace fovea {
 namespace {

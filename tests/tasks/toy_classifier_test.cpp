@@ -145,7 +145,7 @@ class ToyPredictor final : public Predictor {
 
 TEST(ToyClassifier, IsTrainedInterruptedResumedAndAnswers) {
   const TaskEntry toy = {
-      "toy", "Classifies lines of words.",
+      "toy", "Classifies lines of words.", "toy",
       [](const TaskSetup& setup) -> std::unique_ptr<Task> { return std::make_unique<ToyTask>(setup); },
       [](const std::string& folder, const PredictorOptions&) -> std::unique_ptr<Predictor> {
         return std::make_unique<ToyPredictor>(folder);

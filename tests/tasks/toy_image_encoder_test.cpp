@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Architectures, ToyImageEncoderTest, ::testing::ValuesIn
 
 TEST_P(ToyImageEncoderTest, IsTrainedWithTheDecoder) {
   const TaskEntry toy = {
-      "toy-caption", "Describes pictures.",
+      "toy-caption", "Describes pictures.", "toy-caption",
       [](const TaskSetup& setup) -> std::unique_ptr<Task> { return std::make_unique<ToyCaptionTask>(setup); }, nullptr};
   const TemporaryFolder folder;
   Recipe recipe{.folder = folder.file("run"), .task = "toy-caption"};

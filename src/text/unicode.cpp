@@ -1,10 +1,10 @@
-#include "evaluate/unicode.h"
+#include "text/unicode.h"
 
 #include <algorithm>
 #include <iterator>
 #include <span>
 
-#include "evaluate/unicode_tables.h"
+#include "text/unicode_tables.h"
 #include "text/utf8.h"
 
 namespace fovea::unicode {

@@ -1,0 +1,150 @@
+// fovea classify: the class of each line of text.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/thousands.h"
+#include "fovea/commands.h"
+#include "fovea/console.h"
+#include "fovea/flags.h"
+#include "fovea/mistakes.h"
+#include "fovea/output.h"
+#include "tasks/classifier.h"
+#include "text/lines.h"
+
+namespace fovea::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kLinesAtOnce = 16'384;  // lines that are sorted by length and batched together
+
+struct ClassifyFlags : PredictorFlags {
+  std::vector<std::string> texts;
+  std::string input = "-", output;
+  bool json = false;
+};
+
+std::string json_line(const std::string& text, const Classification& result) {
+  Json classes = Json::array();
+  for (const ClassProbability& c : result.classes) {
+    classes.push_back({{"label", c.label}, {"probability", c.probability}});
+  }
+  return Json{{"text", text},
+              {"label", result.classes.front().label},
+              {"probability", result.classes.front().probability},
+              {"classes", std::move(classes)},
+              {"tokens", result.tokens},
+              {"truncated", result.truncated}}
+             .dump() +
+         "\n";
+}
+
+// Classifies lines as they are read. Warns once of all truncated lines.
+class LineClassifier {
+ public:
+  explicit LineClassifier(const ClassifyFlags& flags)
+      : flags_(flags), classifier_(flags.prepare(), flags.options), output_(flags.output) {}
+
+  void take(const std::vector<std::string>& lines) {
+    const auto show = [&](int64_t done) {
+      console_.live(fmt::format("{} classified", counted(before_ + done, "line")));
+    };
+    const std::vector<Classification> results = classifier_.classify(lines, {}, show);
+    std::string text;
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const Classification& result = results[i];
+      const ClassProbability& best = result.classes.front();
+      if (result.truncated && truncated_++ == 0) {
+        first_truncated_ =
+            fmt::format("{}: warning: truncated to {} of {} tokens", place(before_ + static_cast<int64_t>(i)),
+                        thousands(classifier_.max_source()), thousands(result.tokens));
+      }
+      text += flags_.json ? json_line(lines[i], result) : fmt::format("{}\t{:.4f}\n", best.label, best.probability);
+    }
+    console_.finish();
+    output_.write(text);
+    before_ += std::ssize(lines);
+  }
+  void end() {
+    if (truncated_ > 1) first_truncated_ += fmt::format("; so were {}", counted(truncated_ - 1, "more line"));
+    if (truncated_ > 0) console_.line(first_truncated_);
+    output_.commit();
+  }
+
+ private:
+  std::string place(int64_t number) const {
+    const std::string input = !flags_.texts.empty() ? "text" : flags_.input == "-" ? "standard input" : flags_.input;
+    return fmt::format("{}:{}", input, number + 1);
+  }
+
+  const ClassifyFlags& flags_;
+  Classifier classifier_;
+  Output output_;
+  Console console_{stderr};
+  int64_t before_ = 0, truncated_ = 0;
+  std::string first_truncated_;
+};
+
+int classify(const ClassifyFlags& flags) {
+  if (const std::string hint = unquoted_sentence("classify", flags.texts); !hint.empty()) {
+    fmt::print(stderr, "{}\n", hint);
+  }
+  LineClassifier classifier(flags);
+  if (!flags.texts.empty()) {
+    for (const std::string& text : flags.texts) {
+      std::error_code too_long;  // for the name of a file
+      if (!std::filesystem::is_regular_file(text, too_long)) continue;
+      fmt::print(stderr, "warning: {} is the name of a file; to classify its lines: --input {}\n", text, text);
+    }
+    classifier.take(flags.texts);
+    classifier.end();
+    return kDone;
+  }
+  LineReader reader(flags.input);
+  const bool typed = flags.input == "-" && isatty(STDIN_FILENO) == 1;
+  if (typed) fmt::print(stderr, "type one text per line; Ctrl-D to finish\n");
+  const size_t at_once = typed ? 1 : kLinesAtOnce;
+  std::vector<std::string> lines;
+  for (std::string line; reader.next(line);) {
+    lines.push_back(std::move(line));
+    if (lines.size() < at_once) continue;
+    classifier.take(lines);
+    lines.clear();
+  }
+  classifier.take(lines);
+  classifier.end();
+  return kDone;
+}
+
+}  // namespace
+
+void add_classify(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("classify", "Classify text, line by line.");
+  const auto flags = std::make_shared<ClassifyFlags>();
+  CLI::Option* texts =
+      command->add_option("text", flags->texts, "Text to classify, instead of --input; each argument is one line.");
+  texts->type_name("TEXT");
+  add_predictor_flags(*command, *flags)->required();
+  command->add_option("-i,--input", flags->input, "File to classify; - for standard input.")
+      ->type_name("FILE")
+      ->excludes(texts);
+  command->add_option("-o,--output", flags->output, "File for the classes; standard output by default.")
+      ->type_name("FILE");
+  command->add_flag("--json", flags->json, "Print one JSON object per line, with the probabilities of all classes.");
+  command->footer(
+      "Each line of output is the likeliest label, a tab, and its probability:\n"
+      "  fovea classify -m runs/reviews 'a film to remember' 'two hours of nothing'\n"
+      "  fovea classify -m runs/reviews --json < reviews.txt\n"
+      "Evaluate a classifier on labelled texts, and see which words decided:\n"
+      "  fovea evaluate -m runs/reviews -s test.tsv\n"
+      "  fovea view -m runs/reviews 'a film to remember'");
+  command->callback([flags, &run] { run = [flags] { return classify(*flags); }; });
+}
+
+}  // namespace fovea::app

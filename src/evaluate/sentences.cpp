@@ -1,0 +1,86 @@
+#include "evaluate/sentences.h"
+
+#include <algorithm>
+#include <array>
+
+#include "text/utf8.h"
+
+namespace fovea {
+
+namespace {
+
+bool ends_chinese_sentence(char32_t c) { return c == U'。' || c == U'！' || c == U'？'; }
+bool ends_western_sentence(char32_t c) { return c == U'.' || c == U'!' || c == U'?' || c == U'…'; }
+bool closes(char32_t c) { return std::u32string_view(U"\"')]}”’»」』）").find(c) != std::u32string_view::npos; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// Whether the full stop at byte `at` belongs to an abbreviation or an initial, as in "e.g. this" or "J. Smith".
+bool abbreviates(std::string_view text, size_t at) {
+  constexpr std::array<std::string_view, 18> kAbbreviations = {"al",   "cf",   "dr", "eq",  "eqs",    "etc",
+                                                               "fig",  "figs", "mr", "mrs", "ms",     "no",
+                                                               "prof", "sec",  "st", "vs",  "approx", "resp"};
+  size_t begin = at;
+  while (begin > 0 && is_letter(text[begin - 1])) --begin;
+  std::string word(text.substr(begin, at - begin));
+  if (word.empty()) return false;
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](char c) { return c < 'a' ? static_cast<char>(c + 32) : c; });
+  const bool dotted = begin > 0 && text[begin - 1] == '.' && word.size() == 1;  // e.g., i.e., U.S.
+  const bool initial = word.size() == 1 && text[begin] < 'a' && (begin == 0 || text[begin - 1] == ' ') && word != "i";
+  return dotted || initial || std::find(kAbbreviations.begin(), kAbbreviations.end(), word) != kAbbreviations.end();
+}
+
+// The byte after the sentence that begins at `begin`, without the space that follows it.
+size_t sentence_end(std::string_view text, size_t begin) {
+  for (size_t at = begin; at < text.size();) {
+    const CodePoint point = code_point_at(text, at);
+    at = point.end;
+    if (ends_chinese_sentence(point.value)) {
+      while (at < text.size() &&
+             (closes(code_point_at(text, at).value) || ends_chinese_sentence(code_point_at(text, at).value)))
+        at = code_point_at(text, at).end;
+      return at;
+    }
+    if (!ends_western_sentence(point.value)) continue;
+    size_t end = at;
+    while (end < text.size() &&
+           (closes(code_point_at(text, end).value) || ends_western_sentence(code_point_at(text, end).value)))
+      end = code_point_at(text, end).end;
+    if (end < text.size() && !is_space(code_point_at(text, end).value)) continue;  // 3.5, example.org
+    size_t next = end;
+    while (next < text.size() && is_space(code_point_at(text, next).value)) next = code_point_at(text, next).end;
+    const bool lower = next < text.size() && text[next] >= 'a' && text[next] <= 'z';
+    if (next < text.size() && (lower || (point.value == U'.' && abbreviates(text, point.begin)))) continue;
+    return end;
+  }
+  return text.size();
+}
+
+}  // namespace
+
+std::vector<std::string_view> split_sentences(std::string_view text) {
+  std::vector<std::string_view> sentences;
+  for (size_t at = 0; at < text.size();) {
+    if (const CodePoint point = code_point_at(text, at); is_space(point.value)) {
+      at = point.end;
+      continue;
+    }
+    const size_t end = sentence_end(text, at);
+    sentences.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return sentences;
+}
+
+std::string_view lead_sentences(std::string_view text, int64_t count) {
+  size_t begin = text.size(), end = 0;
+  int64_t found = 0;
+  for (const std::string_view sentence : split_sentences(text)) {
+    if (found++ == count) break;
+    begin = std::min(begin, static_cast<size_t>(sentence.data() - text.data()));
+    end = static_cast<size_t>(sentence.data() - text.data()) + sentence.size();
+  }
+  return found == 0 ? std::string_view() : text.substr(begin, end - begin);
+}
+
+}  // namespace fovea

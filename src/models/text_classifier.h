@@ -1,0 +1,58 @@
+// A classifier of texts: an encoder, a pooling over its states, and a class head.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "models/model.h"
+#include "models/pooling.h"
+
+namespace fovea {
+
+// The settings of a classifier besides those of its encoder (ModelConfig).
+struct ClassifierConfig : PoolingConfig {
+  int64_t head_hidden = 0;
+  double head_dropout = 0.2;
+
+  void describe(Fields& fields);
+};
+
+// From the features of a text to logits of classes, through a hidden layer if one is asked for:
+// logits = V dropout(relu(W dropout(x))), or V dropout(x).
+class ClassHead {
+ public:
+  ClassHead(Parameters& parameters, const std::string& name, const ClassifierConfig& config, int64_t features,
+            int64_t classes);
+  Var operator()(const Var& features) const;  // [B,F] -> [B,C]
+
+ private:
+  float dropout_;
+  std::optional<Linear> hidden_;
+  Linear out_;
+};
+
+struct Classified {
+  Var logits;                              // [B,C]
+  Var weights;                             // of the pooling, [B,1,R,S]; absent for a pooling without attention
+  Var states;                              // of the encoder, [S,B,D], if attention was captured
+  std::vector<AttentionTrace> attentions;  // of the encoder, then of the pooling, if they were captured
+};
+
+class TextClassifier final : public Model {
+ public:
+  TextClassifier(Parameters& parameters, const ModelConfig& model, const ClassifierConfig& config,
+                 int64_t vocabulary_size, int64_t classes);
+
+  Classified operator()(const Source& source, Capture capture = {}) const;
+
+  std::vector<AttentionInfo> attentions() const override { return encoder_->attentions(); }
+  int64_t max_source() const override { return encoder_->max_length(); }
+  const Encoder& encoder() const { return *encoder_; }
+
+ private:
+  std::unique_ptr<Encoder> encoder_;
+  Pooling pooling_;
+  ClassHead head_;
+};
+
+}  // namespace fovea

@@ -1,0 +1,115 @@
+#include "recipe/task_settings.h"
+
+#include <algorithm>
+
+#include "evaluate/validation_metrics.h"
+#include "models/architectures.h"
+
+namespace fovea {
+
+namespace {
+
+const TaskName* find_task(std::string_view task) {
+  const auto* found =
+      std::find_if(kTaskNames.begin(), kTaskNames.end(), [&](const TaskName& t) { return t.name == task; });
+  return found == kTaskNames.end() ? nullptr : found;
+}
+
+// Settings of the data, the decoder, its loss and its search. A section ends with a point.
+constexpr std::string_view kOfDecoding[] = {"data.generator",
+                                            "data.generated",
+                                            "data.generated_valid",
+                                            "data.shared_vocabulary",
+                                            "data.alignment",
+                                            "data.max_target",
+                                            "data.max_ratio",
+                                            "target_vocabulary.",
+                                            "model.architecture",
+                                            "model.decoder_layers",
+                                            "model.input_feeding",
+                                            "model.tie_embeddings",
+                                            "model.copy",
+                                            "model.attention.",
+                                            "batch.reverse_source",
+                                            "training.guided_alignment",
+                                            "training.coverage_loss",
+                                            "training.baseline_decay",
+                                            "validation.sentences",
+                                            "validation.tokenizer",
+                                            "validation.search."};
+constexpr std::string_view kOfRecurrentEncoders[] = {"model.hidden", "model.cell", "model.bidirectional",
+                                                     "model.residual"};
+constexpr std::string_view kOfTransformerEncoders[] = {"model.feed_forward", "model.norm",    "model.activation",
+                                                       "model.positions",    "model.longest", "model.self_attention."};
+
+// Attention flow has recurrent layers above any encoder.
+constexpr std::string_view kOfModellingLayers[] = {"model.hidden", "model.cell"};
+constexpr std::string_view kUnusedByAnswer[] = {"data.max_source", "data.drop_duplicates", "data.sampling",
+                                                "training.label_smoothing"};
+
+bool is_among(std::string_view key, std::span<const std::string_view> names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return name.ends_with('.') ? key.starts_with(name) : key == name; });
+}
+
+std::string text_to_text_tasks() {
+  std::string names;
+  for (const TaskName& task : kTaskNames) {
+    if (task.text_to_text) names += (names.empty() ? "" : " or ") + std::string(task.name);
+  }
+  return "task = " + names;
+}
+
+}  // namespace
+
+std::vector<std::string> all_metric_names() {
+  std::vector<std::string> all = validation_metric_names();
+  for (const auto& names : {classification_metric_names(), answer_metric_names()}) {
+    for (const std::string& name : names) {
+      if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> metrics_of_task(std::string_view task) {
+  const TaskName* known = find_task(task);
+  if (known == nullptr) return all_metric_names();
+  if (task == "answer") return answer_metric_names();
+  return task == "classify" ? classification_metric_names() : validation_metric_names();
+}
+
+void limit_to_task(Fields& fields, const Recipe& recipe) {
+  const TaskName* task = find_task(recipe.task);
+  if (task == nullptr) return;
+  if (task->text_to_text) {
+    for (const std::string_view key : {"data.embeddings", "training.freeze_embeddings"}) {
+      fields.find(key).needs(false, "task = classify");
+    }
+    return;
+  }
+  if (recipe.task == "answer") {
+    for (const std::string_view key : kUnusedByAnswer)
+      fields.find(key).has_no_effect("the task answer does not use it");
+  }
+  const EncoderEntry* encoder =
+      find_entry(text_encoders(), recipe.model.encoder.empty() ? "recurrent" : recipe.model.encoder);
+  const auto encoders = [](bool EncoderEntry::*uses) {
+    return "model.encoder = " + names_with(text_encoders(), [uses](const EncoderEntry& e) { return e.*uses; });
+  };
+  for (const Field& field : fields.list()) {
+    const std::string& key = field.key();
+    const bool decoding = is_among(key, kOfDecoding);
+    const bool modelling = recipe.task == "answer" && !recipe.answer.joint() && is_among(key, kOfModellingLayers);
+    const bool recurrent = !modelling && is_among(key, kOfRecurrentEncoders),
+               transformer = is_among(key, kOfTransformerEncoders);
+    if (!decoding && !recurrent && !transformer) continue;
+    Field& limited = fields.find(key);
+    limited.needs(!decoding, text_to_text_tasks());
+    if (encoder == nullptr) continue;
+    limited.needs(!recurrent || encoder->recurrent, encoders(&EncoderEntry::recurrent));
+    limited.needs(!transformer || encoder->self_attention, encoders(&EncoderEntry::self_attention));
+  }
+}
+
+}  // namespace fovea

@@ -1,0 +1,162 @@
+#include "tasks/classifier.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <numeric>
+
+#include "base/threads.h"
+#include "decode/translator.h"
+#include "ops/ops.h"
+#include "tasks/classify_record.h"
+
+namespace fovea {
+
+namespace {
+
+// Products of this many rows use a core well; larger batches would have more padding.
+constexpr int64_t kMaxBatch = 64, kMinBatch = 8, kMaxBatchTokens = 8192;
+
+// Batches for all threads, sorted by length.
+BatchOptions batch_options(int64_t texts, Device device) {
+  BatchOptions options;
+  options.tokens = kMaxBatchTokens;
+  options.sentences =
+      device.on_host() ? std::clamp(texts / std::max<int64_t>(1, thread_count()), kMinBatch, kMaxBatch) : 8 * kMaxBatch;
+  options.shuffle = false;
+  return options;
+}
+
+}  // namespace
+
+Classifier::Classifier(const std::string& folder, const PredictorOptions& options)
+    : Classifier(load_classifier(folder, device_named(options.device)), device_named(options.device),
+                 precision_named(options.precision)) {}
+
+Classifier::Classifier(LoadedClassifier model, Device device, Precision precision)
+    : model_(std::move(model)), device_(device), precision_(precision) {}
+
+void Classifier::classify_batch(const Batch& batch, Capture capture, const TakeBatch& take) const {
+  take(batch, (*model_.model)({.ids = batch.source, .lengths = batch.source_lengths}, capture));
+}
+
+void Classifier::run(Rows rows, Capture capture, const TakeBatch& take,
+                     const std::function<void(int64_t)>& done) const {
+  if (rows.empty()) return;
+  const CorpusView corpus(rows);
+  const BatchOptions options = batch_options(std::ssize(rows), device_);
+  Batcher batcher(corpus, options);
+  std::vector<std::vector<int64_t>> batches;
+  for (int64_t i = 0; i < batcher.batches(); ++i) batches.push_back(batcher.next_rows());
+  std::atomic<int64_t> next = std::ssize(batches), finished = 0;
+  std::exception_ptr error;
+  std::mutex mutex;  // for `error` and `done`
+  // Each thread classifies batches of its own, the longest first. Inside, products use one thread.
+  const auto work = [&](int, int) {
+    const PrecisionScope precision(precision_);
+    Arena arena(device_);
+    const ArenaScope scope(&arena);
+    try {
+      for (int64_t i = --next; i >= 0; i = --next) {
+        const std::vector<int64_t>& batch = batches[static_cast<size_t>(i)];
+        classify_batch(make_batch(corpus, batch, options, device_), capture, take);
+        arena.rewind();
+        finished += std::ssize(batch);
+        const std::lock_guard lock(mutex);
+        if (done) done(finished);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      error = std::current_exception();
+      next = 0;
+    }
+  };
+  const auto threads = std::min<int64_t>(device_.on_host() ? thread_count() : 1, std::ssize(batches));
+  if (threads == 1) {  // one batch uses all threads
+    work(0, 1);
+  } else {
+    parallel_parts(static_cast<int>(threads), work);
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+std::vector<float> Classifier::log_probabilities(Rows rows, Capture capture, const TakeBatch& take,
+                                                 const std::function<void(int64_t)>& done) const {
+  const size_t classes = labels().size();
+  std::vector<float> result(rows.size() * classes);
+  run(
+      rows, capture,
+      [&](const Batch& batch, const Classified& classified) {
+        const Var logits = cast(classified.logits, DType::kF32);
+        const std::vector<float> values = to_host<float>(log_softmax(logits).value());
+        for (size_t b = 0; b < batch.rows.size(); ++b) {
+          std::copy_n(values.begin() + static_cast<int64_t>(b * classes), classes,
+                      result.begin() + batch.rows[b] * static_cast<int64_t>(classes));
+        }
+        if (take) take(batch, classified);
+      },
+      done);
+  return result;
+}
+
+std::vector<float> Classifier::log_probabilities(std::span<const std::string> texts,
+                                                 const std::function<void(int64_t)>& done) const {
+  const std::vector<std::vector<int32_t>> ids = encode_lines(texts, *model_.source);
+  std::vector<std::span<const int32_t>> rows;
+  for (const auto& line : ids)
+    rows.push_back(std::span(line).first(std::min(line.size(), static_cast<size_t>(max_source()))));
+  return log_probabilities(rows, {}, {}, done);
+}
+
+std::vector<Classification> Classifier::classify(std::span<const std::string> texts, const ClassifyOptions& options,
+                                                 const std::function<void(int64_t)>& done) const {
+  const bool captures = options.capture_weights;
+  const std::vector<SharedLine> lines = tokenise(texts, *model_.source, captures ? Offsets::kTokens : Offsets::kNone);
+  std::vector<Classification> results(texts.size());
+  std::vector<std::span<const int32_t>> rows;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::vector<int32_t>& ids = lines[i]->ids;
+    results[i].tokens = std::ssize(ids);
+    results[i].truncated = results[i].tokens > max_source();
+    rows.push_back(std::span(ids).first(std::min(ids.size(), static_cast<size_t>(max_source()))));
+  }
+  TakeBatch record;
+  if (captures) {
+    record = [&](const Batch& batch, const Classified& classified) {
+      const ClassifierWeights weights(model_, classified);
+      for (size_t b = 0; b < batch.rows.size(); ++b) {
+        const auto row = static_cast<size_t>(batch.rows[b]);
+        results[row].record = weights.record(*lines[row], static_cast<int64_t>(b));
+      }
+    };
+  }
+  const std::vector<float> log_probs = log_probabilities(rows, captures, record, done);
+  const size_t classes = labels().size();
+  std::vector<size_t> order(classes);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const float* of_text = log_probs.data() + i * classes;
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return of_text[a] > of_text[b]; });
+    for (const size_t c : order) {
+      results[i].classes.push_back({labels()[c], std::exp(static_cast<double>(of_text[c]))});
+    }
+    if (!captures) continue;
+    results[i].record->classes = results[i].classes;
+    results[i].record->log_probability = static_cast<double>(of_text[order.front()]);
+  }
+  return results;
+}
+
+std::vector<std::string> Classifier::predict(std::span<const std::string> inputs) const {
+  std::vector<std::string> found;
+  for (const Classification& result : classify(inputs)) found.push_back(result.classes.front().label);
+  return found;
+}
+
+std::unique_ptr<Predictor> load_classify_predictor(const std::string& folder, const PredictorOptions& options) {
+  return std::make_unique<Classifier>(folder, options);
+}
+
+}  // namespace fovea

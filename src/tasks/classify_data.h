@@ -1,0 +1,75 @@
+// The data of a classifier's training run: labelled texts, a vocabulary that is trained or loaded from the run's
+// folder, and batches of token ids.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/encoder.h"
+#include "recipe/recipe.h"
+
+namespace fovea {
+
+// A part of a batch on the device.
+struct LabelledBatch {
+  Source source;
+  Tensor labels;   // i32 [B]
+  Tensor weights;  // f32 [B]: of each text in the loss; those of a whole batch add up to 1
+};
+
+class ClassifyData {
+ public:
+  // With a `run_folder`, vocabulary and labels are read from it.
+  ClassifyData(const Recipe& recipe, const std::string& run_folder);
+
+  const std::shared_ptr<const Vocabulary>& source() const { return source_; }
+  const std::vector<std::string>& labels() const { return labels_; }  // sorted
+  const std::vector<std::string>& messages() const { return messages_; }
+
+  // Tokenises the training texts, each truncated to `max_tokens`, and arranges them in batches.
+  void tokenise(int64_t max_tokens);
+
+  // As in SequenceData.
+  void next();
+  int64_t split(int64_t max_tokens);
+  int64_t part_tokens() const;
+  LabelledBatch part(int64_t index, Device device) const;
+  int64_t batches() const { return batcher_->batches(); }
+  Batcher::State state() const { return batcher_->state(); }
+  void set_state(Batcher::State state) { batcher_->set_state(state); }
+
+  const std::vector<std::string>& valid_texts() const { return valid_.texts; }
+  const std::vector<int32_t>& valid_classes() const { return valid_classes_; }  // kUnseenClass for an unknown label
+
+ private:
+  void read(const Recipe& recipe);
+  void learn_labels();
+  void skip_unwanted(const Recipe& recipe);
+  std::vector<int32_t> classes_of(const LabelledText& text) const;
+  // The ids of a text as training reads them in an epoch: with subword sampling and word dropout.
+  std::vector<int32_t> noisy_ids(int64_t row, int64_t epoch) const;
+
+  BatchOptions options_;
+  uint64_t seed_;
+  double sampling_, word_dropout_;
+  bool balanced_;
+  int64_t max_tokens_ = 0;
+  LabelledText train_, valid_;
+  std::vector<std::string> labels_;
+  std::vector<int32_t> classes_, valid_classes_;
+  std::vector<float> class_weights_;
+  std::shared_ptr<const Vocabulary> source_;
+  ParallelCorpus corpus_;  // of the training texts
+  std::optional<Batcher> batcher_;
+  struct CurrentBatch {
+    int64_t epoch = 0;
+    std::vector<int64_t> rows;
+    int64_t parts = 1, padded_tokens = 0;
+  };
+  CurrentBatch batch_;
+  std::vector<std::string> messages_;
+};
+
+}  // namespace fovea

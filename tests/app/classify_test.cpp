@@ -1,0 +1,128 @@
+// fovea train, classify, evaluate, view, info and pack for classifiers, as a user meets them.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/command.h"
+#include "base/files.h"
+#include "temporary_folder.h"
+
+namespace fovea {
+namespace {
+
+using Json = nlohmann::json;
+
+class ClassifyApp : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = new TemporaryFolder;
+    std::string text;
+    for (int i = 0; i < 60; ++i) {
+      const std::string noise = i % 3 == 0 ? "the " : i % 3 == 1 ? "a " : "";
+      text += "good\t" + noise + "fine film\nbad\t" + noise + "dull film\n";
+    }
+    const std::string recipe = folder->file(
+        "r.toml",
+        "task = \"classify\"\nfolder = \"" + folder->file("run") + "\"\nthreads = 1\n[data]\ntrain = \"" +
+            folder->file("train.tsv", text) +
+            "\"\n[source_vocabulary]\nkind = \"word\"\n[model]\nembedding = 8\nhidden = 8\n[classify]\npooling "
+            "= \"structured\"\nhops = 2\n[batch]\nsentences = 12\n[training]\nlearning_rate = 0.02\nsteps = "
+            "60\n[validation]\nmetric = \"accuracy\"\nevery = 20\n");
+    trained = fovea_command({"train", recipe});
+  }
+  static void TearDownTestSuite() { delete folder; }
+  static std::string run() { return folder->file("run"); }
+  static inline TemporaryFolder* folder = nullptr;
+  static inline Outcome trained;
+};
+
+TEST_F(ClassifyApp, TrainingReportsAccuracyAndSaysHowToGoOn) {
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  EXPECT_EQ(trained.err, "");
+  EXPECT_NE(trained.out.find("accuracy 100.00  macro-f1 100.00"), std::string::npos) << trained.out;
+  EXPECT_EQ(trained.out.find("perplexity"), std::string::npos) << trained.out;
+  EXPECT_NE(trained.out.find("try it: fovea classify --model " + run()), std::string::npos) << trained.out;
+  EXPECT_NE(read_file(run() + "/metrics.jsonl").find("\"macro-f1\":100.0"), std::string::npos);
+}
+
+TEST_F(ClassifyApp, EveryLineHasALineOfOutput) {
+  const Outcome texts = fovea_command({"classify", "-m", run(), "a fine film", "dull"});
+  ASSERT_EQ(texts.status, 0) << texts.err;
+  EXPECT_EQ(texts.out.substr(0, 7), "good\t0.");
+  EXPECT_NE(texts.out.find("\nbad\t"), std::string::npos);
+  const Outcome piped =
+      fovea_command({"classify", "-m", run(), "--json"}, "fine\n\n" + std::string(100'000, 'x') + "\nno newline");
+  ASSERT_EQ(piped.status, 0) << piped.err;
+  size_t at = 0, lines = 0;
+  for (size_t end; (end = piped.out.find('\n', at)) != std::string::npos; at = end + 1, ++lines) {
+    const Json line = Json::parse(piped.out.substr(at, end - at));
+    ASSERT_EQ(line["classes"].size(), 2u);
+    EXPECT_NEAR(line["classes"][0]["probability"].get<double>() + line["classes"][1]["probability"].get<double>(), 1,
+                1e-5);
+    EXPECT_EQ(line["label"], line["classes"][0]["label"]);
+  }
+  EXPECT_EQ(lines, 4u);
+  const std::string words = [] {
+    std::string all;
+    for (int i = 0; i < 300; ++i) all += "fine ";
+    return all;
+  }();
+  const Outcome truncated = fovea_command({"classify", "-m", run()}, "fine\n" + words + "\n");
+  EXPECT_NE(truncated.err.find("standard input:2: warning: truncated to 250 of 300 tokens"), std::string::npos)
+      << truncated.err;
+  EXPECT_EQ(fovea_command({"classify", "-m", run(), "-i", folder->file("empty", "")}).out, "");
+  EXPECT_NE(fovea_command({"classify", "-m", folder->file("none"), "x"}).status, 0);
+  EXPECT_NE(fovea_command({"classify", "x"}).err.find("--model"), std::string::npos);
+}
+
+TEST_F(ClassifyApp, EvaluatePrintsTablesAndJson) {
+  const std::string test = folder->file("test.tsv", "good\tfine\nbad\tdull\nbad\tfine\nugly\tdull\n");
+  const Outcome text = fovea_command({"evaluate", "-m", run(), "-s", test});
+  ASSERT_EQ(text.status, 0) << text.err;
+  EXPECT_NE(text.out.find("4 texts, accuracy 50.00"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("confusion matrix"), std::string::npos);
+  EXPECT_NE(text.err.find("test.tsv:4: warning: the model does not know the label ugly"), std::string::npos)
+      << text.err;
+  const std::string output = folder->file("labels.txt");
+  const Json json = Json::parse(fovea_command({"evaluate", "-m", run(), "-s", test, "--json", "-o", output}).out);
+  EXPECT_EQ(json["texts"], 4);
+  EXPECT_NEAR(json["accuracy"].get<double>(), 50, 1e-9);
+  EXPECT_EQ(json["confusion"], (Json{{1, 1}, {0, 1}}));
+  EXPECT_EQ(json["unseen_labels"], 1);
+  EXPECT_EQ(read_file(output).substr(0, 5), "good\t");
+  EXPECT_NE(fovea_command({"evaluate", "-m", run()}).err.find("--source"), std::string::npos);
+}
+
+TEST_F(ClassifyApp, ViewShowsTheHops) {
+  const Outcome text = fovea_command({"view", "-m", run(), "the fine film"});
+  ASSERT_EQ(text.status, 0) << text.err;
+  EXPECT_NE(text.out.find("text: the fine film\ngood "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("hop 2"), std::string::npos) << text.out;
+  for (const char* name : {"x.svg", "x.html", "x.json"}) {
+    const std::string path = folder->file(name);
+    ASSERT_EQ(fovea_command({"view", "-m", run(), "the fine film", "-o", path}).status, 0) << name;
+    EXPECT_NE(read_file(path).find("hop 1"), std::string::npos) << name;
+  }
+  const Json record = Json::parse(read_file(folder->file("x.json")));
+  EXPECT_EQ(record["task"], "classify");
+  EXPECT_EQ(record["classes"][0]["label"], "good");
+  EXPECT_EQ(record["attentions"][0]["kind"], "pooling");
+  const Outcome again = fovea_command({"view", folder->file("x.json")});
+  EXPECT_EQ(again.out, text.out) << again.err;
+}
+
+TEST_F(ClassifyApp, InfoAndPackKnowClassifiers) {
+  const Outcome info = fovea_command({"info", run()});
+  EXPECT_EQ(info.status, 0) << info.err;
+  EXPECT_NE(info.out.find("2 classes: bad, good\n"), std::string::npos) << info.out;
+  EXPECT_NE(info.out.find("classifier.hops = 2"), std::string::npos) << info.out;
+  const std::string packed = folder->file("packed");
+  ASSERT_EQ(fovea_command({"pack", run(), packed}).status, 0);
+  EXPECT_EQ(fovea_command({"classify", "-m", packed, "a fine film"}).out.substr(0, 5), "good\t");
+  const Outcome translate = fovea_command({"translate", "-m", run(), "a fine film"});
+  EXPECT_EQ(translate.status, 1);
+  EXPECT_NE(translate.err.find("got one of the task classify"), std::string::npos) << translate.err;
+}
+
+}  // namespace
+}  // namespace fovea
