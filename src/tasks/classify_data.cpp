@@ -52,18 +52,20 @@ template <class Wanted> LabelledText take_rows(LabelledText& from, const Wanted&
 
 }  // namespace
 
-ClassifyData::ClassifyData(const Recipe& recipe, const std::string& run_folder)
-    : options_(recipe.batch),
-      seed_(static_cast<uint64_t>(recipe.seed)),
-      sampling_(recipe.data.filter.sampling),
-      word_dropout_(recipe.classify.word_dropout),
-      balanced_(recipe.classify.class_weights == "balanced") {
+ClassifyData::ClassifyData(const TaskSetup& setup)
+    : options_(setup.recipe.batch),
+      seed_(static_cast<uint64_t>(setup.recipe.seed)),
+      sampling_(setup.recipe.data.filter.sampling),
+      word_dropout_(setup.recipe.classify.word_dropout),
+      balanced_(setup.recipe.classify.class_weights == "balanced"),
+      source_(setup.known_vocabulary("source")) {
+  const Recipe& recipe = setup.recipe;
+  const std::string& run_folder = setup.resume_folder;
   options_.seed = recipe.seed;
   options_.end_source = true;  // so that an empty text has a state, too
   options_.reverse_source = false;
   read(recipe);
   if (!run_folder.empty()) {
-    source_ = load_vocabulary(run_folder, "source");
     const std::vector<std::string> known = load_classifier_config(run_folder).labels;
     check(labels_ == known, "{}: expected training data with the classes {}, got {}", run_folder,
           fmt::join(known, ", "), fmt::join(labels_, ", "));

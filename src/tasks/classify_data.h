@@ -9,6 +9,7 @@
 
 #include "models/encoder.h"
 #include "recipe/recipe.h"
+#include "tasks/task.h"
 
 namespace fovea {
 
@@ -21,8 +22,7 @@ struct LabelledBatch {
 
 class ClassifyData {
  public:
-  // With a `run_folder`, vocabulary and labels are read from it.
-  ClassifyData(const Recipe& recipe, const std::string& run_folder);
+  explicit ClassifyData(const TaskSetup& setup);
 
   const std::shared_ptr<const Vocabulary>& source() const { return source_; }
   const std::vector<std::string>& labels() const { return labels_; }  // sorted

@@ -34,7 +34,7 @@ class ClassifyTask final : public Task {
         device_(setup.device),
         smoothing_(static_cast<float>(recipe_.training.label_smoothing)),
         penalty_(recipe_.classify.has("structured") ? static_cast<float>(recipe_.classify.penalty) : 0.0f),
-        data_(recipe_, setup.resume_folder) {
+        data_(setup) {
     ClassifierFolderConfig& config = loaded_.config;
     config.source_words = data_.source()->size();
     config.labels = data_.labels();
