@@ -67,7 +67,12 @@ void describe(const std::string& folder, LoadedClassifier loaded, bool tensors) 
   print_vocabulary("source", *loaded.source);
   print_attentions(*loaded.model);
   print_limit("source", config.max_source);
-  print_settings(fields_of(config), {"model.embedding", "model.encoder", "classifier."});
+  if (config.model.encoder == "recurrent") {
+    print_settings(fields_of(config), {"model.encoder", "model.embedding", "model.hidden", "model.cell", "model.bidirectional"});
+  } else {
+    print_settings(fields_of(config), {"model.encoder", "model.embedding", "model.feed_forward", "model.self_attention."});
+  }
+  print_settings(fields_of(config), {"classifier."});
   if (tensors) print_tensors(*loaded.parameters);
 }
 

@@ -14,6 +14,7 @@
 #include "fovea/console.h"
 #include "fovea/mistakes.h"
 #include "fovea/output.h"
+#include "fovea/view_answers.h"
 #include "fovea/view_records.h"
 #include "store/shipped.h"
 #include "view/curves.h"
@@ -55,13 +56,14 @@ std::string format_of(const ViewFlags& flags) {
 
 // ---- output of a record
 
-// The grid of a record; of a classified text with its class in the title.
+// The grid of a record; of a classified text with its class in the title, of a passage with the answer marked.
 Grid grid_of(const AttentionRecord& record, const ViewFlags& flags) {
   Grid grid = reduce(record, flags.heads);
   if (!record.classes.empty()) {
     const ClassProbability& best = record.classes.front();
     grid.title = fmt::format("{} {:.1f}%: {}", best.label, 100 * best.probability, grid.title);
   }
+  if (record.answer) mark_answer(grid, record);
   return grid;
 }
 
@@ -84,6 +86,10 @@ std::string as_text(const AttentionRecord& record, const ViewFlags& flags, const
       return text +
              fmt::format("{}: every token has the same weight, so there is nothing to see\n", record.architecture);
     }
+    text += record.architecture + "\n\n";
+  } else if (record.answer) {
+    text = answer_text(record, terminal);
+    if (record.attentions.empty()) return text + "the encoder has no attention to see\n";
     text += record.architecture + "\n\n";
   } else {
     text = fmt::format("source: {}\ntarget: {}\n", harmless(record.source_text, !terminal.unicode),
@@ -138,6 +144,13 @@ std::string drawn(const AttentionRecord& record, const ViewFlags& flags, const s
   return rendered(as_svg(record, flags), format);
 }
 
+// Whether the rows of the chosen attention are no tokens: a text with its shades shows them better than a matrix.
+bool has_named_rows(const AttentionRecord& record, const ReduceOptions& options) {
+  const std::string kind = options.attention == "auto" ? default_attention(record) : options.attention;
+  return !record.classes.empty() || std::any_of(record.attentions.begin(), record.attentions.end(),
+                                                [&](const auto& a) { return a.kind == kind && !a.row_labels.empty(); });
+}
+
 int show_records(const ViewFlags& given, const std::string& format) {
   const TerminalStyle terminal = terminal_style(given.output.empty() ? STDOUT_FILENO : -1);
   Output output(given.output);
@@ -146,7 +159,7 @@ int show_records(const ViewFlags& given, const std::string& format) {
   each_record(given, [&](AttentionRecord& record) {
     ++count;
     ViewFlags flags = given;
-    if (flags.as.empty()) flags.as = record.classes.empty() ? "heatmap" : "highlight";
+    if (flags.as.empty()) flags.as = has_named_rows(record, flags.heads) ? "highlight" : "heatmap";
     if (format == "pharaoh") {
       const bool empty = record.source.empty();
       return output.write((empty ? "" : to_pharaoh(align(record, flags.heads, flags.align), 0)) + "\n");
@@ -202,13 +215,14 @@ int view(ViewFlags flags) {
         "format {}: expected --output, because a terminal cannot show it", format);
   check(!flags.what.empty() || !flags.input.empty(),
         "view: expected a sentence, as in fovea view 'I love you.', a record, or the folder of a run");
-  if (flags.models.empty() && !flags.what.empty() && is_sentence(flags.what.front())) {
+  if (flags.models.empty() && flags.passage.empty() && !flags.what.empty() && is_sentence(flags.what.front())) {
     flags.models = {model_for(flags.what.front())};
   }
   if (flags.models.empty()) {
     check(flags.target.empty() && flags.input.empty(), "view: --target and --input need --model");
     if (all_folders) return show_runs(flags, format);
   }
+  check(flags.passage.empty() || !flags.models.empty(), "--passage: expected --model with a model of the task answer");
   check(!flags.scores || is_one_of(format, kData), "--scores: expected --format json, npy, npz or safetensors");
   check(!flags.scores || !flags.combined || flags.heads.heads == "one",
         "--scores: expected no --heads {}, which combines weights; --layer and --head select scores",
@@ -233,9 +247,15 @@ void add_view(CLI::App& app, Run& run) {
                    "Target to force instead of decoding; with --input, a file of targets.")
       ->type_name("TEXT");
   command->add_option("-i,--input", flags->input, "File of sentences, one per line.")->type_name("FILE");
+  command
+      ->add_option("-p,--passage", flags->passage,
+                   "Task answer: file with the passage that the questions are about; - for standard input.")
+      ->type_name("FILE");
   command->add_option("-o,--output", flags->output, "File for the picture; standard output by default.")
       ->type_name("FILE");
-  command->add_option("--as", flags->as, "Kind of picture; by default highlight for classifiers, heatmap otherwise.")
+  command
+      ->add_option("--as", flags->as,
+                   "Kind of picture; by default highlight for classifiers and readers, heatmap otherwise.")
       ->check(CLI::IsMember(kViews));
   command
       ->add_option("-f,--format", flags->format,
@@ -259,6 +279,7 @@ void add_view(CLI::App& app, Run& run) {
       "  fovea view -m runs/dates 'the 3rd of may 1986' --as steps -o steps.html\n"
       "  fovea view -m runs/dates --input dates.txt --sort-by entropy\n"
       "  fovea view -m runs/dates --input dates.txt --attention cross -o dates.npz\n"
+      "  fovea view -m runs/answer --passage article.txt 'Who founded the town?'\n"
       "  fovea view runs/dates");
   command->callback([flags, &run, command] {
     flags->one_attention = command->count("--attention") > 0;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/thousands.h"
 #include "fovea/console.h"
+#include "fovea/view_answers.h"
 #include "fovea/view_records.h"
 #include "store/shipped.h"
 #include "tasks/classifier.h"
@@ -124,7 +125,10 @@ void each_record(const ViewFlags& flags, const std::function<void(AttentionRecor
     if (flags.line == 0 || record.line == flags.line) take(record);
   };
   if (!flags.models.empty()) {
-    if (task_of_model(find_model(flags.models.front())) == "classify") return each_classified(flags, chosen);
+    const std::string task = task_of_model(find_model(flags.models.front()));
+    if (task == "classify") return each_classified(flags, chosen);
+    if (task == "answer") return each_answered(flags, chosen);
+    check(flags.passage.empty(), "--passage: expected a model of the task answer, got one of the task {}", task);
     return ModelRecords(flags).each(chosen);
   }
   for (const std::string& path : flags.what) {

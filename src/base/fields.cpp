@@ -114,6 +114,10 @@ Field& Field::has_no_effect(std::string because) {
   why_unused_ = std::move(because);
   return *this;
 }
+Field& Field::was_switch(std::string off, std::string on) {
+  switch_ = {std::move(off), std::move(on)};
+  return *this;
+}
 Field& Field::always_matters() {
   why_unused_.clear();
   return *this;
@@ -163,6 +167,7 @@ void Field::set(const Value& value) {
   if (std::holds_alternative<std::vector<std::string>*>(target_) && std::holds_alternative<std::string>(value)) {
     converted = std::vector<std::string>{std::get<std::string>(value)};
   }
+  if (!switch_.empty() && std::holds_alternative<bool>(value)) converted = switch_[std::get<bool>(value) ? 1 : 0];
   if (converted.index() != target_.index()) refuse(written(value));
   double number = 0.0;
   if (const auto* whole = std::get_if<int64_t>(&converted)) number = static_cast<double>(*whole);
@@ -190,6 +195,8 @@ void Field::set_text(std::string_view argument) {
     number(int64_t{0});
   } else if (std::holds_alternative<double*>(target_)) {
     number(0.0);
+  } else if (!switch_.empty() && (argument == "true" || argument == "false")) {
+    set(argument == "true");
   } else if (std::holds_alternative<std::string*>(target_)) {
     set(std::string(argument));
   } else {

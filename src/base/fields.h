@@ -31,6 +31,8 @@ class Field {
   // If `met` is false, the setting has no effect; `what` names the settings that it requires.
   Field& needs(bool met, const std::string& what);
   Field& has_no_effect(std::string because);
+  // Accepts true and false, which the setting took before it had choices, as these choices.
+  Field& was_switch(std::string off, std::string on);
   Field& always_matters();  // undoes needs() and has_no_effect()
   // Names that other toolkits use for this setting. They are suggested in errors but are not accepted as keys.
   Field& also_called(std::vector<std::string> names);
@@ -55,7 +57,7 @@ class Field {
 
   std::string key_, help_, why_unused_;
   Target target_;
-  std::vector<std::string> choices_, other_names_;
+  std::vector<std::string> choices_, other_names_, switch_;  // switch: off, on
   double low_ = -std::numeric_limits<double>::infinity(), high_ = std::numeric_limits<double>::infinity();
   bool high_excluded_ = false;
 };

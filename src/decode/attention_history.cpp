@@ -54,10 +54,10 @@ void AttentionHistory::append_step(std::span<const HostWeights> step, int64_t se
     const int64_t count = columns(layout, steps_.size() - 1);
     for (int64_t k = 0; k < beams_; ++k) {
       for (int64_t h = 0; h < heads; ++h) {
-        // In cross attention the beams are queries of one sentence, [B,H,K,S]; in decoder self-attention each beam is a
-        // sentence of its own, [K*B,H,1,t+1].
+        // In attention to the source the beams are queries of one sentence, [B,H,K,S]; in decoder self-attention each
+        // beam is a sentence of its own, [K*B,H,1,t+1].
         const int64_t row =
-            w.kind == AttentionKind::kCross ? (sentence * heads + h) * beams_ + k : (k * batch + sentence) * heads + h;
+            of_source(w.kind) ? (sentence * heads + h) * beams_ + k : (k * batch + sentence) * heads + h;
         const float* from = w.weights.data() + row * width;
         values.insert(values.end(), from, from + count);
         if (layout.has_scores) {
@@ -84,7 +84,7 @@ std::vector<HypothesisWeights> AttentionHistory::along_path(std::span<const int3
   std::vector<HypothesisWeights> all = encoder_;
   const size_t before = all.size();
   for (const Layout& layout : layouts_) {
-    const int64_t width = layout.kind == AttentionKind::kCross ? source_length_ : rows;
+    const int64_t width = of_source(layout.kind) ? source_length_ : rows;
     const auto count = static_cast<size_t>(layout.heads * rows * width);
     all.push_back({layout.kind, layout.layer, layout.heads, rows, width, std::vector<float>(count), layout.model, {}});
     if (layout.has_scores) all.back().scores.resize(count);

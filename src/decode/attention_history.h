@@ -15,7 +15,7 @@ struct HostWeights {
   int64_t layer, model;
   Shape shape;  // [B,H,T,S]; in a step T is the number of beams, and decoder self-attention has [K*B,H,1,t+1]
   std::vector<float> weights;
-  std::vector<float> centers;  // local-p: [B,H,T]
+  std::vector<float> centers;  // local-p and copy: [B,H,T]
   std::vector<float> scores;   // of the same shape as the weights, if they were captured
 };
 // Appends the traces of one model of an ensemble.
@@ -46,8 +46,10 @@ class AttentionHistory {
     bool has_scores;  // a row of weights is followed by its scores
     bool has_center;  // ... and by the centre of its window
   };
+  // Whether the columns of a decoder's attention are source tokens.
+  static bool of_source(AttentionKind kind) { return kind == AttentionKind::kCross || kind == AttentionKind::kCopy; }
   int64_t columns(const Layout& layout, size_t step) const {
-    return layout.kind == AttentionKind::kCross ? source_length_ : static_cast<int64_t>(step) + 1;
+    return of_source(layout.kind) ? source_length_ : static_cast<int64_t>(step) + 1;
   }
   int64_t stride(const Layout& layout, size_t step) const {
     return columns(layout, step) * (layout.has_scores ? 2 : 1) + (layout.has_center ? 1 : 0);

@@ -8,8 +8,18 @@
 
 #include "decode/attention_history.h"
 #include "models/model.h"
+#include "text/batches.h"
 
 namespace fovea {
+
+// The source of a batch, as models take it.
+inline Source source_of(const Batch& batch) {
+  return {.ids = batch.source,
+          .lengths = batch.source_lengths,
+          .images = {},
+          .copied = batch.copied,
+          .extended = batch.extended};
+}
 
 // log p = scores - lse, row by row; without lse, the scores are log p.
 struct Scores {

@@ -115,7 +115,7 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
       const LoadedModel& model = models[static_cast<size_t>(w.model)];
       const AttentionConfig mechanism = config_of(w.kind, *model.model);
       const ScopeEntry* scope = find_entry(scopes(), mechanism.scope);
-      const bool local = scope != nullptr && scope->window;
+      const bool local = scope != nullptr && scope->window && w.kind != AttentionKind::kCopy;
       found = result.insert(result.end(), {.kind = std::string(kind),
                                            .mechanism = mechanism.mechanism(),
                                            .scope = mechanism.scope,
@@ -131,6 +131,18 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
     LayerRecorder(*found, models.front().config).add(w);
   }
   return result;
+}
+
+// The mean over the models of an ensemble; none for a model that does not copy, or that copies every token.
+std::optional<double> copy_probability(const std::vector<HypothesisWeights>& weights, size_t row) {
+  double sum = 0;
+  int64_t count = 0;
+  for (const HypothesisWeights& w : weights) {
+    if (w.kind != AttentionKind::kCopy || w.centers.empty()) continue;
+    sum += static_cast<double>(w.centers[row]);
+    ++count;
+  }
+  return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
 }
 
 std::vector<RecordStep::Alternative> recorded(const std::vector<NextToken>& tokens, const Vocabulary& vocabulary) {
@@ -167,7 +179,7 @@ RecordedStep StepRecorder::add(const SearchStep& step) {
   tokens_.push_back(token_of(step.id));
   ids_.push_back(step.id);
   return {tokens_.back(),
-          {static_cast<double>(step.log_prob), recorded(step.alternatives, *models_.front().target)},
+          {static_cast<double>(step.log_prob), copy_probability(step.weights, 0), recorded(step.alternatives, target_)},
           recorded(step.weights, models_)};
 }
 
@@ -180,7 +192,7 @@ int64_t StepRecorder::characters(int64_t steps) const {
 RecordToken StepRecorder::token_of(int32_t id) {
   if (id == kEnd) return end_mark(tokens_);
   const auto is_text = [&](size_t i) {
-    return tokens_[i].end > tokens_[i].begin && !models_.front().target->piece(ids_[i]).starts_with("<0x");
+    return tokens_[i].end > tokens_[i].begin && !target_.piece(ids_[i]).starts_with("<0x");
   };
   size_t from = ids_.size();
   while (from > 0 && !is_text(--from)) {
@@ -188,8 +200,8 @@ RecordToken StepRecorder::token_of(int32_t id) {
   std::vector<int32_t> ids(ids_.begin() + static_cast<int64_t>(from), ids_.end());
   ids.push_back(id);
   std::vector<Token> tokens;
-  const std::string text = models_.front().target->decode(ids, &tokens);
-  const std::vector<RecordToken> decoded = record_tokens(tokens, text, *models_.front().target);
+  const std::string text = target_.decode(ids, &tokens);
+  const std::vector<RecordToken> decoded = record_tokens(tokens, text, target_);
   RecordToken token = decoded.back();
   const int64_t before = ids.size() > 1 ? tokens_[from].begin - decoded.front().begin : 0;
   token.begin += before;
@@ -218,13 +230,15 @@ AttentionRecord make_record(std::span<const LoadedModel> models, const Tokenised
   record.source = record_tokens(line, max_source, *model.source, model.config.end_source && !line.tokens.empty());
 
   std::vector<Token> target;
-  record.target_text = model.target->decode(hypothesis.ids, &target);
-  record.target = record_tokens(target, record.target_text, *model.target);
+  const ExtendedVocabulary vocabulary(model.target, line.copied.words);
+  record.target_text = vocabulary.decode(hypothesis.ids, &target);
+  record.target = record_tokens(target, record.target_text, vocabulary);
   if (hypothesis.log_probs.size() > hypothesis.ids.size()) record.target.push_back(end_mark(record.target));
   for (size_t t = 0; t < hypothesis.log_probs.size(); ++t) {
     RecordStep& step = record.steps.emplace_back();
     step.log_probability = static_cast<double>(hypothesis.log_probs[t]);
-    if (t < hypothesis.alternatives.size()) step.alternatives = recorded(hypothesis.alternatives[t], *model.target);
+    step.copy_probability = copy_probability(hypothesis.weights, t);
+    if (t < hypothesis.alternatives.size()) step.alternatives = recorded(hypothesis.alternatives[t], vocabulary);
   }
   record.attentions = recorded(hypothesis.weights, models);
   return record;

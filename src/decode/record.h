@@ -28,7 +28,9 @@ struct RecordedStep {
 // Follows a running search and records its steps. The cost of a step does not depend on the number of steps before it.
 class StepRecorder {
  public:
-  explicit StepRecorder(std::span<const LoadedModel> models) : models_(models) {}
+  // For a model that copies, the words are those of the source's extended ids.
+  explicit StepRecorder(std::span<const LoadedModel> models, std::vector<std::string> words = {})
+      : models_(models), target_(models.front().target, std::move(words)) {}
   RecordedStep add(const SearchStep& step);
   int64_t steps() const { return std::ssize(ids_); }  // the steps that are valid so far
   int64_t characters(int64_t steps) const;            // the length of the text after that many steps
@@ -37,6 +39,7 @@ class StepRecorder {
   RecordToken token_of(int32_t id);
 
   std::span<const LoadedModel> models_;  // one, or those of the ensemble
+  ExtendedVocabulary target_;
   std::vector<int32_t> ids_;
   std::vector<RecordToken> tokens_;
 };

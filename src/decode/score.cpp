@@ -21,9 +21,8 @@ void score_batch(std::span<const EncoderDecoder* const> models, const Batch& bat
   std::vector<Var> logits;
   std::vector<HostWeights> weights;
   for (size_t m = 0; m < models.size(); ++m) {
-    const TeacherForced forced =
-        models[m]->teacher_force({batch.source, batch.source_lengths}, batch.target_in,
-                                 {options.capture_weights, options.capture_scores}, options.edits);
+    const TeacherForced forced = models[m]->teacher_force(
+        source_of(batch), batch.target_in, {options.capture_weights, options.capture_scores}, options.edits);
     logits.push_back(forced.logits);
     copy_to_host(forced.attentions, static_cast<int64_t>(m), weights);
   }
@@ -46,7 +45,7 @@ void score_batch(std::span<const EncoderDecoder* const> models, const Batch& bat
     for (const HostWeights& w : weights) {
       const int64_t source = sources[b], target = targets[b];
       const bool encoder = w.kind == AttentionKind::kEncoderSelf;
-      const bool cross = w.kind == AttentionKind::kCross;
+      const bool cross = w.kind == AttentionKind::kCross || w.kind == AttentionKind::kCopy;
       one.weights.push_back(
           slice_sentence(w, static_cast<int64_t>(b), encoder ? source : target, encoder || cross ? source : target));
     }
@@ -57,7 +56,7 @@ void score_batch(std::span<const EncoderDecoder* const> models, const Batch& bat
 
 std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, const CorpusView& pairs,
                               const BatchOptions& batches, const ScoreOptions& options, Device device,
-                              const std::function<void(int64_t)>& done) {
+                              const std::function<void(int64_t)>& done, int64_t copies) {
   check(!models.empty(), "score: expected a model, got none");
   std::vector<Hypothesis> scored(static_cast<size_t>(pairs.size()));
   if (scored.empty()) return scored;
@@ -68,7 +67,7 @@ std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, con
   Arena arena(device);
   int64_t finished = 0;
   for (int64_t i = 0; i < batcher.batches(); ++i) {
-    const Batch batch = batcher.next(device);
+    const Batch batch = batcher.next(device, {.vocabulary = copies});
     arena.rewind();
     const ArenaScope scope(&arena);
     score_batch(models, batch, options, scored);

@@ -22,6 +22,8 @@ namespace {
 constexpr double kDoneShare = 0.25;
 // For captured steps, the maximum length of the targets is rounded up to a multiple of this.
 constexpr int64_t kMaxLengthMultiple = 32;
+// A model that copies gives a token that it can neither generate nor copy this log-probability or less.
+constexpr float kImpossible = -45.0f;
 
 // The memory of a search, used for one batch after the other: one arena for the encoded source, and two that the steps
 // use in turn, because each step reads the results of the one before.
@@ -70,7 +72,11 @@ class BatchSearch {
  public:
   BatchSearch(std::span<const EncoderDecoder* const> models, const Batch& batch, const SearchOptions& options,
               SearchWorkspace& workspace)
-      : options_(options), device_(batch.source.device()), workspace_(workspace), beams_(beams_of(options)) {
+      : options_(options),
+        device_(batch.source.device()),
+        workspace_(workspace),
+        beams_(beams_of(options)),
+        vocabulary_(batch.vocabulary) {
     const std::vector<int32_t> lengths = to_host<int32_t>(batch.source_lengths);
     int64_t max_length = 1;
     for (size_t b = 0; b < batch.rows.size(); ++b) {
@@ -84,9 +90,9 @@ class BatchSearch {
     // Graphs are captured for each maximum length, so there should be few of them.
     if (captures_graphs_) max_length = (max_length + kMaxLengthMultiple - 1) / kMaxLengthMultiple * kMaxLengthMultiple;
     const DecodeOptions decode{beams_, max_length, {captures_weights(), options.capture_scores}, options.edits};
-    models_ = std::make_shared<Ensemble>(models, Source{batch.source, batch.source_lengths}, decode);
+    models_ = std::make_shared<Ensemble>(models, source_of(batch), decode);
     for (const EncoderDecoder* model : models) add_event(model->serial());
-    for (const int64_t size : {batch.source.dim(0), batch.source.dim(1), beams_, max_length}) {
+    for (const int64_t size : {batch.source.dim(0), batch.source.dim(1), beams_, max_length, batch.extended}) {
       add_event(static_cast<uint64_t>(size));
     }
     add_event(static_cast<uint64_t>(product_precision()));
@@ -124,7 +130,10 @@ class BatchSearch {
   }
 
   void take_step(int64_t step) {
-    const Tensor ids = beam_table([&](int64_t k, int64_t b) { return at(b).last_id(k); });
+    const Tensor ids = beam_table([&](int64_t k, int64_t b) {
+      const int32_t id = at(b).last_id(k);
+      return vocabulary_ > 0 && id >= vocabulary_ ? kUnknown : id;
+    });
     const Tensor rows = step > 0 ? parent_rows() : Tensor();
     const int64_t count = candidates_needed();
     add_event(static_cast<uint64_t>(rows ? -count : count));
@@ -209,6 +218,7 @@ class BatchSearch {
     for (int64_t i = 0; i < top.count(); ++i) {
       const NextToken candidate{top.id(row, i), top.log_prob(row, i)};
       if (std::find(banned.begin(), banned.end(), candidate.id) != banned.end()) continue;
+      if (vocabulary_ > 0 && candidate.log_prob < kImpossible) continue;
       if (!options_.sample) {
         sentence.add_candidate(k, candidate.id, candidate.log_prob);
       } else if (options_.top_k == 0 || std::ssize(sampled_from_) < options_.top_k) {
@@ -252,7 +262,7 @@ class BatchSearch {
   const SearchOptions& options_;
   Device device_;
   SearchWorkspace& workspace_;
-  int64_t beams_;
+  int64_t beams_, vocabulary_;  // vocabulary: of models that copy, the first extended id; else 0
   std::vector<Beam> sentences_;
   std::vector<size_t> active_;  // the indices of the sentences that are still in the batch
   std::shared_ptr<Ensemble> models_;
@@ -266,7 +276,7 @@ class BatchSearch {
 
 std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* const> models, const CorpusView& sources,
                                             const BatchOptions& batches, const SearchOptions& options, Device device,
-                                            const std::function<void(int64_t)>& done) {
+                                            const std::function<void(int64_t)>& done, int64_t copies) {
   check(!models.empty(), "search: expected a model, got none");
   check_options(options);
   assert(Tape::current() == nullptr);
@@ -280,7 +290,7 @@ std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* cons
   const ThreadWorkspace workspace(device);
   int64_t finished = 0;
   for (int64_t i = 0; i < batcher.batches(); ++i) {
-    const Batch batch = batcher.next(device);
+    const Batch batch = batcher.next(device, {.vocabulary = copies});
     BatchSearch(models, batch, options, *workspace).run(found);
     finished += std::ssize(batch.rows);
     if (done) done(finished);

@@ -24,7 +24,7 @@ struct HypothesisWeights {
   int64_t layer, heads, rows, columns;
   std::vector<float> weights;  // [H,rows,columns]; decoder self-attention: row t has t+1 columns, then zeros
   int64_t model = 0;           // index in the ensemble
-  std::vector<float> centers;  // local-p: the centres of the windows, [H,rows]
+  std::vector<float> centers;  // local-p: the centres of the windows; copy: the probability of copying. [H,rows]
   int64_t first_row = 0;       // the decoding step of the first row
   std::vector<float> scores;   // of the same shape as the weights, if they were captured
 };
@@ -97,7 +97,7 @@ struct SearchOptions {
 };
 
 struct Hypothesis {
-  std::vector<int32_t> ids;      // without kEnd
+  std::vector<int32_t> ids;      // without kEnd; of a model that copies, extended ids too
   std::vector<float> log_probs;  // of each token, and of kEnd if the hypothesis is finished
   double log_probability = 0;    // the sum of log_probs
   double score = 0;              // log p / ((5+n)/6)^alpha + beta sum_s log(min(sum_t a_ts, 1)) (Wu et al. 2016)
@@ -114,11 +114,13 @@ struct Hypothesis {
 // only falls, and the length penalty is bounded by that of the maximum length. So a beam of 1 is greedy search. Samples
 // use random numbers of (seed, sentence, sample, step), so they do not depend on how sentences are batched.
 //
+// For models that copy, the corpus has copied ids and `copies` is the size of the target vocabulary.
+//
 // `batches` gives the batch sizes and the conventions of the source; nothing is shuffled. `done` receives the number of
 // finished sentences after each batch.
 std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* const> models, const CorpusView& sources,
                                             const BatchOptions& batches, const SearchOptions& options, Device device,
-                                            const std::function<void(int64_t)>& done = {});
+                                            const std::function<void(int64_t)>& done = {}, int64_t copies = 0);
 
 struct ScoreOptions {
   bool capture_weights = false;  // of attention
@@ -130,6 +132,6 @@ struct ScoreOptions {
 // Returns the corpus's own targets as finished hypotheses, scored by their log p.
 std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, const CorpusView& pairs,
                               const BatchOptions& batches, const ScoreOptions& options, Device device,
-                              const std::function<void(int64_t)>& done = {});
+                              const std::function<void(int64_t)>& done = {}, int64_t copies = 0);
 
 }  // namespace fovea

@@ -11,7 +11,7 @@ SharedLine with_offsets(std::string line, const Vocabulary& vocabulary) {
   std::vector<int32_t> ids;
   ids.reserve(tokens.size());
   for (const Token& token : tokens) ids.push_back(token.id);
-  return std::make_shared<TokenisedLine>(TokenisedLine{std::move(line), std::move(ids), std::move(tokens)});
+  return std::make_shared<TokenisedLine>(TokenisedLine{std::move(line), std::move(ids), std::move(tokens), {}, {}});
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ SharedLine with_offsets(std::string line, const Vocabulary& vocabulary) {
 SharedLine tokenise(std::string line, const Vocabulary& vocabulary, Offsets offsets) {
   if (offsets == Offsets::kTokens) return with_offsets(std::move(line), vocabulary);
   std::vector<int32_t> ids = vocabulary.encode(line);
-  return std::make_shared<TokenisedLine>(TokenisedLine{std::move(line), std::move(ids), {}});
+  return std::make_shared<TokenisedLine>(TokenisedLine{std::move(line), std::move(ids), {}, {}, {}});
 }
 
 std::vector<SharedLine> tokenise(std::span<const std::string> lines, const Vocabulary& vocabulary, Offsets offsets) {
@@ -31,7 +31,7 @@ std::vector<SharedLine> tokenise(std::span<const std::string> lines, const Vocab
   }
   std::vector<std::vector<int32_t>> ids = encode_lines(lines, vocabulary);  // on all threads
   for (size_t i = 0; i < lines.size(); ++i) {
-    tokenised.push_back(std::make_shared<TokenisedLine>(TokenisedLine{lines[i], std::move(ids[i]), {}}));
+    tokenised.push_back(std::make_shared<TokenisedLine>(TokenisedLine{lines[i], std::move(ids[i]), {}, {}, {}}));
   }
   return tokenised;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "text/vocabulary.h"
+#include "text/copying.h"
 
 namespace fovea {
 
@@ -15,6 +15,10 @@ struct TokenisedLine {
   std::string text;
   std::vector<int32_t> ids;   // of the whole line, without an end mark
   std::vector<Token> tokens;  // the same tokens with their offsets in the text, which records need; else empty
+  // For a model that copies. Of a source: its tokens as target ids and the words of the extended ids. Of a target: the
+  // entries of its unknown tokens.
+  CopiedSource copied;
+  std::vector<std::string> unknown;
 };
 using SharedLine = std::shared_ptr<const TokenisedLine>;
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "ops/ops.h"
 #include "text/utf8.h"
+#include "text/words.h"
 
 namespace fovea {
 
@@ -64,6 +65,9 @@ std::vector<LoadedModel> load_models(const std::vector<std::string>& folders, De
     check(loaded.config.reverse_source == first.config.reverse_source &&
               loaded.config.end_source == first.config.end_source,
           "{}: expected the same end_source and reverse_source as {}", folder, folders.front());
+    check(loaded.config.model.copies() == first.config.model.copies(),
+          "{}: expected model.copy as in {}: the models of an ensemble must all copy, or none of them", folder,
+          folders.front());
   }
   return models;
 }
@@ -86,6 +90,7 @@ Translator::Translator(std::vector<LoadedModel> models, const RuntimeOptions& op
   options_.batches.end_source = model().config.end_source;
   options_.batches.reverse_source = model().config.reverse_source;
   options_.batches.shuffle = false;
+  if (model().config.model.copies()) copies_.emplace(*model().source, *model().target);
 }
 
 std::vector<std::string> Translator::unknown(const std::string& line) const {
@@ -139,12 +144,46 @@ std::vector<WeightEdit> Translator::in_model_order(std::vector<WeightEdit> edits
   return edits;
 }
 
+std::string Translator::prepared(std::string line) const {
+  return model().config.split_identifiers ? split_identifiers(line) : std::move(line);
+}
+
+SharedLine Translator::with_copies(TokenisedLine line, bool of_source) const {
+  const bool some = std::find(line.ids.begin(), line.ids.end(), kUnknown) != line.ids.end();
+  if (some) line.unknown = unknown_entries(of_source ? *model().source : *model().target, line.text);
+  if (of_source) line.copied = copies_->source(line.ids, line.unknown);
+  return std::make_shared<TokenisedLine>(std::move(line));
+}
+
 std::vector<SharedLine> Translator::tokenise_source(std::span<const std::string> lines, Offsets offsets) const {
-  return tokenise(lines, *model().source, offsets);
+  std::vector<std::string> texts;
+  if (model().config.split_identifiers) {
+    for (const std::string& line : lines) texts.push_back(prepared(line));
+    lines = texts;
+  }
+  std::vector<SharedLine> tokenised = tokenise(lines, *model().source, offsets);
+  for (SharedLine& line : tokenised) line = copies_ ? with_copies(*line, true) : line;
+  return tokenised;
 }
 
 std::vector<SharedLine> Translator::tokenise_target(std::span<const std::string> lines) const {
-  return tokenise(lines, *model().target);
+  std::vector<SharedLine> tokenised = tokenise(lines, *model().target);
+  for (SharedLine& line : tokenised) line = copies_ ? with_copies(*line, false) : line;
+  return tokenised;
+}
+
+SharedLine Translator::tokenise_source(std::string line, Offsets offsets) const {
+  const SharedLine tokenised = tokenise(prepared(std::move(line)), *model().source, offsets);
+  return copies_ ? with_copies(*tokenised, true) : tokenised;
+}
+
+SharedLine Translator::tokenise_target(std::string line) const {
+  const SharedLine tokenised = tokenise(std::move(line), *model().target);
+  return copies_ ? with_copies(*tokenised, false) : tokenised;
+}
+
+std::vector<int32_t> Translator::target_ids(const TokenisedLine& source, const TokenisedLine& target) const {
+  return copies_ ? copies_->target(target.ids, target.unknown, source.copied.words) : target.ids;
 }
 
 std::vector<Translation> Translator::translate(std::span<const std::string> lines, const SearchOptions& search_options,
@@ -157,16 +196,20 @@ std::vector<Translation> Translator::translate(std::span<const SharedLine> lines
   const PrecisionScope precision(options_.precision);
   std::vector<Translation> translations(lines.size());
   // The search has a sentence for each line that is not empty, truncated to what the models read.
-  std::vector<std::span<const int32_t>> sentences;
+  std::vector<std::span<const int32_t>> sentences, copied;
   std::vector<int64_t> line_of;  // for each sentence
   const auto limit = static_cast<size_t>(max_source());
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::vector<int32_t>& ids = lines[i]->ids;
     translations[i].source_tokens = std::ssize(ids);
     translations[i].truncated = ids.size() > limit;
-    translations[i].unknown_tokens = std::count(ids.begin(), ids.end(), kUnknown);
+    translations[i].unknown_tokens = copies_ ? 0 : std::count(ids.begin(), ids.end(), kUnknown);
     if (ids.empty()) continue;
     sentences.push_back(std::span(ids).first(std::min(ids.size(), limit)));
+    if (copies_) {
+      check(lines[i]->copied.ids.size() == ids.size(), "translate: expected lines of Translator::tokenise_source");
+      copied.push_back(std::span(lines[i]->copied.ids).first(sentences.back().size()));
+    }
     line_of.push_back(static_cast<int64_t>(i));
   }
   SearchOptions options = options_of_search(search_options, std::ssize(lines), line_of);
@@ -175,14 +218,18 @@ std::vector<Translation> Translator::translate(std::span<const SharedLine> lines
   const int64_t empty = std::ssize(lines) - std::ssize(sentences);
   std::vector<std::vector<Hypothesis>> found;
   if (!sentences.empty()) {
-    found = search(ensemble_, CorpusView(sentences), options_.batches, options, options_.device, [&](int64_t count) {
+    const auto report = [&](int64_t count) {
       if (done) done(count + empty);
-    });
+    };
+    found = search(ensemble_, CorpusView(sentences, {}, copied), options_.batches, options, options_.device, report,
+                   extended_from());
   }
   for (size_t i = 0; i < found.size(); ++i) {
-    Translation& translation = translations[static_cast<size_t>(line_of[i])];
+    const auto line = static_cast<size_t>(line_of[i]);
+    Translation& translation = translations[line];
+    const ExtendedVocabulary target(model().target, lines[line]->copied.words);
     for (Hypothesis& hypothesis : found[i]) {
-      std::string text = model().target->decode(hypothesis.ids);
+      std::string text = target.decode(hypothesis.ids);
       translation.candidates.push_back({std::move(text), std::move(hypothesis)});
     }
   }
@@ -216,12 +263,16 @@ std::vector<Hypothesis> Translator::score(std::span<const SharedLine> sources, s
   check(sources.size() == targets.size(), "score: expected as many targets as sources ({}), got {}", sources.size(),
         targets.size());
   const PrecisionScope precision(options_.precision);
-  std::vector<std::span<const int32_t>> source_ids, target_ids;
+  std::vector<std::span<const int32_t>> source_ids, target_spans, copied;
+  std::vector<std::vector<int32_t>> extended;
   for (const SharedLine& line : sources) source_ids.emplace_back(line->ids);
-  for (const SharedLine& line : targets) target_ids.emplace_back(line->ids);
+  for (size_t i = 0; i < targets.size(); ++i) extended.push_back(target_ids(*sources[i], *targets[i]));
+  for (const std::vector<int32_t>& ids : extended) target_spans.emplace_back(ids);
+  for (size_t i = 0; copies_ && i < sources.size(); ++i) copied.emplace_back(sources[i]->copied.ids);
   ScoreOptions read = options;
   read.edits = in_model_order(options.edits);
-  return fovea::score(ensemble_, CorpusView(source_ids, target_ids), options_.batches, read, options_.device, done);
+  return fovea::score(ensemble_, CorpusView(source_ids, target_spans, copied), options_.batches, read, options_.device,
+                      done, extended_from());
 }
 
 AttentionRecord Translator::record(const TokenisedLine& line, const Hypothesis& hypothesis) const {

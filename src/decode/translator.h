@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,6 +70,11 @@ class Translator {
                                 const ScoreOptions& options = {}, const std::function<void(int64_t)>& done = {}) const;
   std::vector<SharedLine> tokenise_source(std::span<const std::string> lines, Offsets offsets = Offsets::kNone) const;
   std::vector<SharedLine> tokenise_target(std::span<const std::string> lines) const;
+  // The same of one line, on the calling thread.
+  SharedLine tokenise_source(std::string line, Offsets offsets = Offsets::kNone) const;
+  SharedLine tokenise_target(std::string line) const;
+  // The ids of a tokenised target for its source, with the extended ids of words that it copies.
+  std::vector<int32_t> target_ids(const TokenisedLine& source, const TokenisedLine& target) const;
   // The attention record of a hypothesis for the line, which must be tokenised with offsets. The hypothesis must have
   // captured its attention weights. The caller fills in what it alone knows: line, rank, search.
   AttentionRecord record(const TokenisedLine& line, const Hypothesis& hypothesis) const;
@@ -88,12 +94,18 @@ class Translator {
  private:
   // The options of the search for lines whose sentences have the line numbers line_of.
   SearchOptions options_of_search(const SearchOptions& given, int64_t lines, const std::vector<int64_t>& line_of) const;
+  // A line as the model reads it: with the words of its identifiers, if the model splits them.
+  std::string prepared(std::string line) const;
+  // Adds what a model that copies needs to know of a line.
+  SharedLine with_copies(TokenisedLine line, bool of_source) const;
+  int64_t extended_from() const { return copies_ ? copies_->target_size() : 0; }
   // The edits in the order in which the model reads its source.
   std::vector<WeightEdit> in_model_order(std::vector<WeightEdit> edits) const;
 
   std::vector<LoadedModel> models_;
   std::vector<const EncoderDecoder*> ensemble_;  // the same models, as search() takes them
   RuntimeOptions options_;
+  std::optional<CopyTable> copies_;  // of models that copy
 };
 
 }  // namespace fovea

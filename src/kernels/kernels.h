@@ -301,6 +301,24 @@ struct CrossEntropyGradArgs {
   int32_t ignore = -1;
 };
 
+// The loss of known targets where a token is generated with probability g = sigmoid(gate), and otherwise copied from
+// the source by its attention weight (See et al. 2017, equation 9):
+//   loss[t,b] = -log(g exp(-nll[t,b]) + (1 - g) copied[t,b] + 1e-20)
+//   copied[t,b] = mean over h of the sum of weights[b,h,t,s] where source[b,s] = targets[t,b]
+// It is 0 where the target is `ignore`. A target that is not below `vocabulary` can only be copied. Without nll and
+// gate every target is copied: g = 0. weights [B,H,T,S] are elements, source i32 [B,S], targets i32 [T,B]; all others
+// are statistics [T,B].
+struct PointerLossArgs {
+  Tensor weights, source, targets, nll, gate, copied, loss;
+  ScoreShape shape;
+  int32_t vocabulary = 0, ignore = -1;
+};
+struct PointerLossGradArgs {
+  Tensor source, targets, nll, gate, copied, dloss, dweights, dnll, dgate;
+  ScoreShape shape;
+  int32_t vocabulary = 0, ignore = -1;
+};
+
 // ---- attention ---------------------------------------------------------------------------------
 
 // score[b,h,t,s] = sum_d v[h,d] tanh(query[t,b,h,d] + keys[s,b,h,d]): Bahdanau's additive score on
@@ -559,6 +577,8 @@ struct AdamArgs {
   X(sparsemax_grad, SparsemaxGradArgs)                  \
   X(cross_entropy, CrossEntropyArgs)                    \
   X(cross_entropy_grad, CrossEntropyGradArgs)           \
+  X(pointer_loss, PointerLossArgs)                      \
+  X(pointer_loss_grad, PointerLossGradArgs)             \
   X(additive_score, AdditiveScoreArgs)                  \
   X(additive_score_grad, AdditiveScoreGradArgs)         \
   X(additive_attention, AdditiveAttentionArgs)          \

@@ -104,8 +104,6 @@ std::span<const ArchitectureEntry> architectures() { return kArchitectures; }
 
 std::unique_ptr<EncoderDecoder> make_model(Parameters& parameters, const ModelConfig& config,
                                            const VocabularySizes& sizes) {
-  check(!config.copy || sizes.source == sizes.target,
-        "model.copy: expected one vocabulary for source and target, got {} and {} tokens", sizes.source, sizes.target);
   return make_model(parameters, config, encoder_of(config).make(parameters, config, sizes.source), sizes.target);
 }
 
@@ -116,15 +114,22 @@ std::unique_ptr<EncoderDecoder> make_model(Parameters& parameters, const ModelCo
 }
 
 TeacherForced EncoderDecoder::teacher_force(const Source& source, const Tensor& target, Capture capture,
-                                            std::span<const WeightEdit> edits) const {
-  const Encoded encoded = (*encoder_)(source, capture, edits);
-  TeacherForced result = decoder_->teacher_force(encoded, target, capture, edits);
+                                            std::span<const WeightEdit> edits, const KnownTargets* targets) const {
+  const Encoded encoded = encode(source, capture, edits);
+  TeacherForced result = decoder_->teacher_force(encoded, target, capture, edits, targets);
   result.attentions.insert(result.attentions.begin(), encoded.attentions.begin(), encoded.attentions.end());
   return result;
 }
 
 std::unique_ptr<DecoderState> EncoderDecoder::decode(const Source& source, const DecodeOptions& options) const {
-  return decoder_->start((*encoder_)(source, options.capture, options.edits), options);
+  return decoder_->start(encode(source, options.capture, options.edits), options);
+}
+
+Encoded EncoderDecoder::encode(const Source& source, Capture capture, std::span<const WeightEdit> edits) const {
+  Encoded encoded = (*encoder_)(source, capture, edits);
+  encoded.copied = source.copied;
+  encoded.extended = source.extended;
+  return encoded;
 }
 
 std::vector<AttentionInfo> EncoderDecoder::attentions() const {

@@ -16,7 +16,7 @@ class Bahdanau final : public RecurrentDecoder {
       : RecurrentDecoder(parameters, config, encoder, vocabulary_size),
         attention_(parameters, "attention", config.attention, config.hidden, encoder.depth()) {
     const int64_t features = config.hidden + attention_.context_depth() + config.embedding;
-    head_ = make_deep_head(parameters, config, embedding_, {features, vocabulary_size});
+    head_ = make_deep_head(parameters, config, embedding_, {features, vocabulary_size, encoder.depth()});
     make_cells(parameters, attention_.context_depth());
   }
 

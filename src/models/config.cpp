@@ -100,17 +100,26 @@ void ModelConfig::describe(Fields& f) {
       .needs(transformer, need_transformer);
   f.add("tie_embeddings", tie_embeddings,
         "Use the target embeddings as the output layer's weights (Press & Wolf 2017).")
-      .also_called({"tied_embeddings", "share_embeddings"});
-  f.add(
-       "copy", copy,
-       "Copy source tokens by their attention weights, mixed with generated ones (pointer-generator, See et al. 2017).")
-      .also_called({"pointer", "copy_attention", "copy_attn"})
-      .needs(!decodes || decodes->cross_attention,
-             needs(names_with(architectures(), [](const auto& e) { return e.cross_attention; }), ""));
+      .also_called({"tied_embeddings", "share_embeddings"})
+      .needs(copy != "pointer", f.key("copy") + " = none or mixture");
+  const std::string attending = names_with(architectures(), [](const auto& e) { return e.cross_attention; });
+  f.add("copy", copy,
+        "Copying of source tokens by their attention weights: none; mixture, with generated tokens (pointer-generator, "
+        "See et al. 2017); or pointer, where every token is copied and the source's end mark ends the target (Vinyals "
+        "et al. 2015). Words outside the vocabulary can be copied.")
+      .choices({"none", "mixture", "pointer"})
+      .was_switch("none", "mixture")
+      .also_called({"copy_attn", "pointer_generator"})
+      .needs(!decodes || decodes->cross_attention, needs(attending, ""));
+  f.add("copy_attention", copy_attention,
+        "The attention that is copied by: cross, the decoder's attention to the source (the mean of the heads of its "
+        "last layer), or own, another one of the output layer, which is faster to train.")
+      .choices({"cross", "own"})
+      .needs(copies(), f.key("copy") + " = mixture or pointer")
+      .needs(!decodes || decodes->cross_attention, needs(attending, ""));
   f.add("dropout", dropout, "Dropout rate; in recurrent layers one mask is used for all time steps.")
       .at_least(0)
       .below(1);
-  const std::string attending = names_with(architectures(), [](const auto& e) { return e.cross_attention; });
   f.section("attention", attention).needs(!decodes || decodes->cross_attention, needs(attending, ""));
   f.section("self_attention", self_attention).needs(transformer, need_transformer);
   // One entropy bonus serves every hard attention of the model.

@@ -25,7 +25,8 @@ struct ModelConfig {
   std::string positions = "sinusoidal";
   int64_t longest = 256;
   bool tie_embeddings = false;
-  bool copy = false;
+  std::string copy = "none";
+  std::string copy_attention = "cross";
   double dropout = 0.1;
   AttentionConfig attention;
   AttentionConfig self_attention;
@@ -34,6 +35,7 @@ struct ModelConfig {
   // REINFORCE.
   bool has_cross_attention() const;
   bool uses_reinforce() const;
+  bool copies() const { return copy != "none"; }
 
   ModelConfig();
   void describe(Fields& fields);

@@ -10,9 +10,19 @@
 
 namespace fovea {
 
+// The tokens that a known target predicts. Given these, a model that copies computes their losses without the
+// distribution over the vocabulary.
+struct KnownTargets {
+  Tensor ids;        // i32 [T,B]; may have extended ids
+  Tensor generated;  // i32 [T,B]: the same with `ignore` in the places of extended ids; absent: there are none
+  float smoothing = 0.0f;
+  int32_t ignore = -1;
+};
+
 // The predictions for a known target.
 struct TeacherForced {
-  Var logits;                              // [T,B,V]
+  Var logits;                              // [T,B,V], V with the extended ids; absent if there are losses
+  Var losses;                              // [T,B]: of known targets, by a model that copies
   Var selection_log_prob, entropy;         // [T,B]: of hard selections that are trained by REINFORCE
   Var coverage_loss;                       // [T-1,B]: with coverage, sum of min(weights, coverage) from the second step
   std::vector<AttentionTrace> attentions;  // if they were captured
@@ -33,7 +43,8 @@ class DecoderState {
   virtual ~DecoderState() = default;
   // A copy that continues from here. Tensors are shared until one of the two advances.
   virtual std::unique_ptr<DecoderState> clone() const = 0;
-  // The tokens chosen last, i32 [K,B] -> logits of the next ones, [K,B,V].
+  // The tokens chosen last, i32 [K,B] -> logits of the next ones, [K,B,V], V with the extended ids. An extended id is
+  // passed as kUnknown.
   virtual Var step(const Tensor& tokens) = 0;
   // Beam k of sentence b continues from row rows[k,b]. i32 [K,B].
   virtual void reorder(const Tensor& rows) = 0;
@@ -48,7 +59,7 @@ class Decoder {
   virtual ~Decoder() = default;
   // target [T,B]: the tokens before each predicted one, starting with the begin mark.
   virtual TeacherForced teacher_force(const Encoded& encoded, const Tensor& target, Capture capture,
-                                      std::span<const WeightEdit> edits) const = 0;
+                                      std::span<const WeightEdit> edits, const KnownTargets* targets) const = 0;
   virtual std::unique_ptr<DecoderState> start(const Encoded& encoded, const DecodeOptions& options) const = 0;
   virtual int64_t max_source() const { return 0; }  // the longest source it can attend to; 0 for no limit
   virtual int64_t max_target() const { return 0; }  // the longest target, its end mark counted; 0 for no limit

@@ -18,6 +18,10 @@ struct Source {
   Tensor lengths;  // i32 [B]; absent: all positions count
   Tensor images;   // [B,height,width,channels]
   Var features;    // [S,B,E], E the embedding size: is added to the embedded tokens; may be absent
+  // For a model that copies: the ids that the tokens have as target tokens, i32 [B,S], and the number of extended ids,
+  // which follow those of the target vocabulary. Absent: the ids above are those of the target vocabulary.
+  Tensor copied;
+  int64_t extended = 0;
 };
 
 struct Encoded {
@@ -25,7 +29,9 @@ struct Encoded {
   Tensor lengths;                          // i32 [B]; absent: all states count
   std::vector<State> initial;              // the final states of a recurrent encoder, one for each of its layers
   std::vector<AttentionTrace> attentions;  // of the encoder, if they were captured
-  Tensor source_ids;                       // i32 [S,B]: the tokens of the states, for a head that copies them
+  Tensor source_ids;                       // i32 [S,B]: the tokens of the states
+  Tensor copied;                           // as in Source
+  int64_t extended = 0;
 };
 
 class Encoder {

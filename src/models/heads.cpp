@@ -1,5 +1,7 @@
 #include "models/heads.h"
 
+#include "models/pointer_head.h"
+
 namespace fovea {
 
 namespace {
@@ -28,7 +30,7 @@ class LinearHead final : public OutputHead {
  public:
   LinearHead(Parameters& parameters, const ModelConfig& config, const Embedding& embedding, const HeadSizes& sizes)
       : out_(parameters, config, embedding, sizes) {}
-  Var operator()(const HeadInput& input) const override { return out_(input.features[0]); }
+  Var operator()(const HeadInput& input, AttentionTrace*) const override { return out_(input.features[0]); }
 
  private:
   VocabularyLayer out_;
@@ -39,9 +41,9 @@ class DeepHead final : public OutputHead {
  public:
   DeepHead(Parameters& parameters, const ModelConfig& config, const Embedding& embedding, const HeadSizes& sizes)
       : hidden_(parameters, "decoder.deep", sizes.features, output_depth(config)),
-        out_(parameters, config, embedding, {output_depth(config), sizes.vocabulary}),
+        out_(parameters, config, embedding, {output_depth(config), sizes.vocabulary, sizes.memory}),
         dropout_(static_cast<float>(config.dropout)) {}
-  Var operator()(const HeadInput& input) const override {
+  Var operator()(const HeadInput& input, AttentionTrace*) const override {
     return out_(dropout(tanh(hidden_(concat(input.features, input.features[0].rank() - 1))), dropout_));
   }
 
@@ -51,43 +53,34 @@ class DeepHead final : public OutputHead {
   float dropout_;
 };
 
-// The pointer-generator of See et al. 2017, section 2.2: with probability g = sigmoid(w . x) a token of the vocabulary
-// is generated, otherwise a source token is copied by its attention weight, the mean over the heads:
-//   p(y) = g p_vocabulary(y) + (1 - g) sum_{s: source_s = y} a_s
-class PointerHead final : public OutputHead {
- public:
-  PointerHead(Parameters& parameters, std::unique_ptr<OutputHead> vocabulary, const HeadSizes& sizes)
-      : vocabulary_(std::move(vocabulary)), generate_(parameters, "decoder.generate", sizes.features, 1) {}
-  bool needs_weights() const override { return true; }
-  Var operator()(const HeadInput& input) const override {
-    const int64_t steps = input.weights.dim(2), batch = input.weights.dim(0);
-    const DType dtype = accumulator_of(input.weights.dtype());
-    const Var logits = cast((*vocabulary_)(input), dtype);
-    const int64_t size = logits.dim(-1);
-    const Var generated = softmax(logits).reshape({steps, batch, size});
-    const Var generate = cast(sigmoid(generate_(concat(input.features, input.features[0].rank() - 1))), dtype)
-                             .reshape({steps, batch, 1});
-    const Var weights = permute(cast(mean(input.weights, 1), dtype), {1, 0, 2});  // [T,B,S]
-    const Var copied = weights * affine(generate, -1.0f, 1.0f);
-    const Var mixture = scatter_add(generated * generate, 2, input.source_ids, copied);
-    return log(affine(mixture, 1.0f, kSmallest)).reshape(logits.shape());
-  }
-
- private:
-  static constexpr float kSmallest = 1e-20f;  // keeps the logarithm finite
-  std::unique_ptr<OutputHead> vocabulary_;
-  Linear generate_;
-};
-
 template <class Head>
 std::unique_ptr<OutputHead> make(Parameters& parameters, const ModelConfig& config, const Embedding& embedding,
                                  const HeadSizes& sizes) {
-  auto head = std::make_unique<Head>(parameters, config, embedding, sizes);
-  if (!config.copy) return head;
-  return std::make_unique<PointerHead>(parameters, std::move(head), sizes);
+  std::unique_ptr<OutputHead> head;
+  if (config.copy != "pointer") head = std::make_unique<Head>(parameters, config, embedding, sizes);
+  if (!config.copies()) return head;
+  return std::make_unique<PointerHead>(parameters, config, std::move(head), sizes);
 }
 
 }  // namespace
+
+Var OutputHead::losses(const HeadInput&, const KnownTargets&, AttentionTrace*) const {
+  fail("losses: expected a head that copies");
+}
+
+CopySource OutputHead::prepare(const Encoded&) const { return {}; }
+
+void predict(const OutputHead& head, const HeadInput& input, const KnownTargets* targets, Capture capture,
+             TeacherForced& result) {
+  AttentionTrace copy{AttentionKind::kCopy, 0, {}, {}, {}};
+  AttentionTrace* trace = capture.weights && head.copies() ? &copy : nullptr;
+  if (targets != nullptr && head.copies()) {
+    result.losses = head.losses(input, *targets, trace);
+  } else {
+    result.logits = head(input, trace);
+  }
+  if (trace != nullptr) result.attentions.push_back(copy);
+}
 
 std::unique_ptr<OutputHead> make_head(Parameters& parameters, const ModelConfig& config, const Embedding& embedding,
                                       const HeadSizes& sizes) {

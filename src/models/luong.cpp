@@ -19,7 +19,7 @@ class Luong final : public RecurrentDecoder {
         attention_(parameters, "attention", config.attention, config.hidden, encoder.depth()),
         combine_(parameters, "decoder.combine", attention_.context_depth() + config.hidden, output_depth(config),
                  Linear::Options{.bias = false}) {
-    head_ = make_head(parameters, config, embedding_, {output_depth(config), vocabulary_size});
+    head_ = make_head(parameters, config, embedding_, {output_depth(config), vocabulary_size, encoder.depth()});
     make_cells(parameters, config.input_feeding ? output_depth(config) : 0);
   }
 

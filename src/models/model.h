@@ -39,7 +39,7 @@ class EncoderDecoder final : public Model {
 
   // target [T,B]: the tokens before each predicted one, starting with the begin mark.
   TeacherForced teacher_force(const Source& source, const Tensor& target, Capture capture = {},
-                              std::span<const WeightEdit> edits = {}) const;
+                              std::span<const WeightEdit> edits = {}, const KnownTargets* targets = nullptr) const;
   std::unique_ptr<DecoderState> decode(const Source& source, const DecodeOptions& options) const;
 
   int64_t max_source() const override { return smaller_limit(encoder_->max_length(), decoder_->max_source()); }
@@ -48,6 +48,8 @@ class EncoderDecoder final : public Model {
   const EncoderDecoder* as_encoder_decoder() const override { return this; }
 
  private:
+  Encoded encode(const Source& source, Capture capture, std::span<const WeightEdit> edits) const;
+
   std::unique_ptr<Encoder> encoder_;
   std::unique_ptr<Decoder> decoder_;
 };

@@ -144,19 +144,14 @@ Features RecurrentDecoder::all_steps(const Var&, const std::vector<State>&, cons
 
 std::vector<AttentionInfo> RecurrentDecoder::attentions() const {
   if (attention() == nullptr) return {};
-  return {{AttentionKind::kCross, 1, attention()->config()}};
-}
-
-Var RecurrentDecoder::logits(const Features& features, const Var& embedded, const Var& weights,
-                             const Tensor& source_ids) const {
-  const std::vector<Var> inputs = head_features(features, embedded);
-  return (*head_)({.features = inputs, .weights = weights, .source_ids = source_ids});
+  std::vector<AttentionInfo> all{{AttentionKind::kCross, 1, attention()->config()}};
+  for (AttentionInfo& copy : head_->attentions()) all.push_back(std::move(copy));
+  return all;
 }
 
 TeacherForced RecurrentDecoder::teacher_force(const Encoded& encoded, const Tensor& target, Capture capture,
-                                              std::span<const WeightEdit> edits) const {
-  const bool copies = head_->needs_weights();
-  const DecodeOptions options{.capture = {capture.weights || copies, capture.scores},
+                                              std::span<const WeightEdit> edits, const KnownTargets* targets) const {
+  const DecodeOptions options{.capture = {capture.weights || head_->needs_weights(), capture.scores},
                               .edits = {edits.begin(), edits.end()}};
   const std::vector<State> initial = bridge_(encoded);
   const Attention* attends = attention();
@@ -178,9 +173,11 @@ TeacherForced RecurrentDecoder::teacher_force(const Encoded& encoded, const Tens
     features = {stack(states), contexts.empty() ? Var() : stack(contexts)};
     result = attention.collected();
   }
-  const Var weights = copies ? result.attentions.back().weights : Var();
-  result.logits = logits(features, embedded, weights, copies ? copied_ids(encoded) : Tensor());
+  const Var weights = head_->needs_weights() ? result.attentions.back().weights : Var();
   if (!capture.weights) result.attentions.clear();
+  const std::vector<Var> inputs = head_features(features, embedded);
+  const CopySource source = head_->prepare(encoded);
+  predict(*head_, {.features = inputs, .weights = weights, .source = &source}, targets, capture, result);
   return result;
 }
 
@@ -191,10 +188,8 @@ class RecurrentDecoderState final : public DecoderState {
         beams_(options.beams),
         captures_(options.capture.weights),
         encoder_attentions_(encoded.attentions) {
-    if (decoder.head_->needs_weights()) {
-      options.capture.weights = true;
-      source_ids_ = copied_ids(encoded);
-    }
+    options.capture.weights = options.capture.weights || decoder.head_->needs_weights();
+    copy_source_ = decoder.head_->prepare(encoded);
     for (const State& state : decoder.bridge_(encoded)) {
       state_.cells.push_back({repeat_rows(state.state, options.beams), repeat_rows(state.cell_state, options.beams)});
     }
@@ -211,8 +206,13 @@ class RecurrentDecoderState final : public DecoderState {
     const Var embedded = decoder_.embedding_(tokens.reshape({tokens.size()}));
     const Features features = decoder_.step(decoder_.cells().token_gates(embedded), state_, attention_);
     const AttentionTrace& attended = attention_.last();
-    const Var logits = decoder_.logits(features, embedded, attended.weights, source_ids_);
+    const std::vector<Var> inputs = decoder_.head_features(features, embedded);
+    const bool traces_copy = captures_ && decoder_.head_->copies();
+    AttentionTrace copy{AttentionKind::kCopy, 0, {}, {}, {}};
+    const Var logits = (*decoder_.head_)({.features = inputs, .weights = attended.weights, .source = &copy_source_},
+                                         traces_copy ? &copy : nullptr);
     if (captures_ && attended.weights) attentions_.push_back(attended);
+    if (traces_copy) attentions_.push_back(copy);
     return logits.reshape({tokens.dim(0), tokens.dim(1), logits.dim(1)});
   }
 
@@ -224,7 +224,7 @@ class RecurrentDecoderState final : public DecoderState {
   void select_sentences(const Tensor& sentences) override {
     select(rows_of_sentences(sentences, beams_, state_.top.dim(0) / beams_));
     attention_.select_sentences(sentences);
-    if (source_ids_) source_ids_ = select_copied_ids(source_ids_, sentences);
+    if (copy_source_.ids) copy_source_ = fovea::select_sentences(copy_source_, sentences);
   }
 
   std::vector<AttentionTrace> attentions() const override { return attentions_; }
@@ -241,7 +241,7 @@ class RecurrentDecoderState final : public DecoderState {
   bool captures_;
   RecurrentState state_;
   StepAttention attention_;
-  Tensor source_ids_;  // for a head that copies
+  CopySource copy_source_;  // for a head that copies
   std::vector<AttentionTrace> encoder_attentions_, attentions_;
 };
 

@@ -93,7 +93,7 @@ struct Features {
 class RecurrentDecoder : public Decoder {
  public:
   TeacherForced teacher_force(const Encoded& encoded, const Tensor& target, Capture capture,
-                              std::span<const WeightEdit> edits) const final;
+                              std::span<const WeightEdit> edits, const KnownTargets* targets) const final;
   std::unique_ptr<DecoderState> start(const Encoded& encoded, const DecodeOptions& options) const final;
   int64_t max_source() const final { return attention() != nullptr ? attention()->max_keys() : 0; }
   std::vector<AttentionInfo> attentions() const final;
@@ -120,9 +120,6 @@ class RecurrentDecoder : public Decoder {
   std::unique_ptr<OutputHead> head_;
 
  private:
-  // Logits of the features; the weights are [B,H,T,S] for a head that needs them.
-  Var logits(const Features& features, const Var& embedded, const Var& weights, const Tensor& source_ids) const;
-
   friend class RecurrentDecoderState;
   std::optional<DecoderCells> cells_;
 };

@@ -12,8 +12,9 @@ class RnnSeq2Seq final : public RecurrentDecoder {
  public:
   RnnSeq2Seq(Parameters& parameters, const ModelConfig& config, const Encoder& encoder, int64_t vocabulary_size)
       : RecurrentDecoder(parameters, config, encoder, vocabulary_size) {
-    check(!config.copy, "model.copy: expected a model that attends to its source, got {}", config.architecture);
-    head_ = make_deep_head(parameters, config, embedding_, {config.hidden + config.embedding, vocabulary_size});
+    check(!config.copies(), "model.copy: expected a model that attends to its source, got {}", config.architecture);
+    head_ = make_deep_head(parameters, config, embedding_,
+                           {config.hidden + config.embedding, vocabulary_size, encoder.depth()});
     make_cells(parameters, 0);
   }
 

@@ -42,16 +42,9 @@ Memory select_sentences(const Memory& memory, const Tensor& sentences) {
   return selected;
 }
 
-Tensor copied_ids(const Encoded& encoded) {
-  check(static_cast<bool>(encoded.source_ids), "model.copy: expected an encoder of text, whose tokens can be copied");
-  const Var ids = cast(Var(encoded.source_ids), DType::kF32);  // exact for fewer than 2^24 tokens
-  const Tensor turned = cast(permute(ids, {1, 0}), DType::kI32).value();
-  return turned.reshape({1, turned.dim(0), turned.dim(1)});
-}
-
-Tensor select_copied_ids(const Tensor& ids, const Tensor& sentences) {
-  const Var rows = cast(Var(ids.reshape({ids.dim(1), ids.dim(2)})), DType::kF32);
-  return cast(select_rows(rows, sentences), DType::kI32).value().reshape({1, sentences.size(), ids.dim(2)});
+Tensor select_ids(const Tensor& ids, const Tensor& sentences) {
+  const Var rows = cast(Var(ids), DType::kF32);  // exact for fewer than 2^24 tokens
+  return cast(select_rows(rows, sentences), DType::kI32).value();
 }
 
 Var repeat_rows(const Var& x, int64_t times) {

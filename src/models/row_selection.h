@@ -14,9 +14,8 @@ void select_rows(std::vector<State>& states, const Tensor& rows);
 Tensor rows_of_sentences(const Tensor& sentences, int64_t beams, int64_t batch);
 // The part of a memory that belongs to some sentences.
 Memory select_sentences(const Memory& memory, const Tensor& sentences);
-// The source tokens as a head that copies takes them, i32 [S,B] -> [1,B,S]; and those of some sentences.
-Tensor copied_ids(const Encoded& encoded);
-Tensor select_copied_ids(const Tensor& ids, const Tensor& sentences);
+// Rows of token ids, i32 [B,S] -> [B',S].
+Tensor select_ids(const Tensor& ids, const Tensor& sentences);
 // Each sentence's row once for every beam: [B,...] -> [K*B,...].
 Var repeat_rows(const Var& x, int64_t times);
 

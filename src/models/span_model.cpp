@@ -1,5 +1,7 @@
 #include "models/span_model.h"
 
+#include <cmath>
+
 #include "models/architectures.h"
 #include "models/recurrent_encoder.h"
 #include "nn/recurrent.h"
@@ -107,7 +109,9 @@ class SpanReader : public SpanModel {
 class AttentionFlow {
  public:
   AttentionFlow(Parameters& parameters, const std::string& name, int64_t depth)
-      : product_(parameters.add(name + ".product", {depth}, Initialiser::uniform(1.0 / static_cast<double>(depth)))),
+      // Starts as a scaled dot product: question and passage share an encoder, so equal words are similar at once.
+      : product_(parameters.add(name + ".product", {depth},
+                                Initialiser::constant(1.0 / std::sqrt(static_cast<double>(depth))))),
         question_(parameters.add(name + ".question", {depth}, Initialiser::uniform(1.0 / static_cast<double>(depth)))),
         passage_(parameters, name + ".passage", depth, 1, {.bias = false}) {}
 
@@ -150,7 +154,7 @@ class AttentionFlowReader final : public SpanReader {
     const Var words = SpanReader::words(input);
     const Encoded passage = encode(input.passage, words), question = encode(input.question, words);
     AttentionFlow::Result flow = flow_(passage.states, question.states, input);
-    const Var g = dropout(flow.g, rate(), true);
+    const Var& g = flow.g;  // of states that the encoder has dropped out
     const Var m = dropout(modelling_(g, input.passage.lengths), rate(), true);
     const Var m2 = dropout(last_(m, input.passage.lengths), rate(), true);
     SpanLogits logits;

@@ -39,7 +39,7 @@ class TransformerDecoder final : public Decoder {
       : config_(config),
         embedding_(parameters, "decoder", config, vocabulary_size),
         norm_(parameters, "decoder.norm", config),
-        head_(make_head(parameters, config, embedding_.table(), {config.embedding, vocabulary_size})) {
+        head_(make_head(parameters, config, embedding_.table(), {config.embedding, vocabulary_size, encoder.depth()})) {
     // The place of a parameter decides which random numbers it is initialised with. These come before all layers, so
     // that a seed gives the same run as it always did.
     parameters.place_first({"encoder.words.table", "encoder.positions", "decoder.words.table", "decoder.positions",
@@ -55,9 +55,8 @@ class TransformerDecoder final : public Decoder {
   }
 
   TeacherForced teacher_force(const Encoded& encoded, const Tensor& target, Capture capture,
-                              std::span<const WeightEdit> edits) const override {
+                              std::span<const WeightEdit> edits, const KnownTargets* targets) const override {
     TeacherForced result;
-    const bool copies = head_->needs_weights();
     const Var states = project(encoded.states);
     Var copy_weights;  // of the last layer
     ResidualSum x = {embedding_(target, 0), {}};
@@ -76,7 +75,7 @@ class TransformerDecoder final : public Decoder {
       x = layer.cross_sublayer(x, [&](const Var& y) {
         const auto [q, memory] = layer.cross.project_cross(states, encoded.lengths, y);
         const AttentionQuery query{.projected = q,
-                                   .capture_weights = capture.weights || copies,
+                                   .capture_weights = capture.weights || needs_weights(i),
                                    .capture_scores = capture.scores,
                                    .edits = layer_edits.cross};
         const AttentionResult attended = layer.cross(memory, query);
@@ -85,7 +84,9 @@ class TransformerDecoder final : public Decoder {
       });
       x = layer.forward_sublayer(x, layer.forward);
     }
-    result.logits = logits(norm_(x), copy_weights, copies ? copied_ids(encoded) : Tensor());
+    const Var features = norm_(x);
+    const CopySource source = head_->prepare(encoded);
+    predict(*head_, {.features = {&features, 1}, .weights = copy_weights, .source = &source}, targets, capture, result);
     return result;
   }
 
@@ -95,8 +96,10 @@ class TransformerDecoder final : public Decoder {
     return smaller_limit(embedding_.max_length(), layers_.front().self.max_keys());
   }
   std::vector<AttentionInfo> attentions() const override {
-    return {{AttentionKind::kDecoderSelf, std::ssize(layers_), config_.self_attention},
-            {AttentionKind::kCross, std::ssize(layers_), config_.attention}};
+    std::vector<AttentionInfo> all{{AttentionKind::kDecoderSelf, std::ssize(layers_), config_.self_attention},
+                                   {AttentionKind::kCross, std::ssize(layers_), config_.attention}};
+    for (AttentionInfo& copy : head_->attentions()) all.push_back(std::move(copy));
+    return all;
   }
 
  private:
@@ -105,9 +108,8 @@ class TransformerDecoder final : public Decoder {
   // The states of the encoder, in the size of the decoder's layers.
   Var project(const Var& states) const { return encoder_projection_ ? (*encoder_projection_)(states) : states; }
 
-  Var logits(const Var& features, const Var& weights, const Tensor& source_ids) const {
-    return (*head_)({.features = {&features, 1}, .weights = weights, .source_ids = source_ids});
-  }
+  // Whether the head copies by the weights of this layer, the last.
+  bool needs_weights(size_t layer) const { return head_->needs_weights() && layer + 1 == layers_.size(); }
 
   // Adds what an attention leaves besides its context to the result, and returns the context.
   static Var collect(const AttentionResult& attended, AttentionKind kind, size_t layer, Capture capture,
@@ -136,15 +138,8 @@ class TransformerDecoder final : public Decoder {
 class TransformerDecoderState final : public DecoderState {
  public:
   TransformerDecoderState(const TransformerDecoder& decoder, const Encoded& encoded, const DecodeOptions& options)
-      : decoder_(decoder),
-        options_(options),
-        capture_cross_(options.capture.weights),
-        arena_(Arena::current()),
-        encoder_attentions_(encoded.attentions) {
-    if (decoder.head_->needs_weights()) {
-      capture_cross_ = true;
-      source_ids_ = copied_ids(encoded);
-    }
+      : decoder_(decoder), options_(options), arena_(Arena::current()), encoder_attentions_(encoded.attentions) {
+    copy_source_ = decoder.head_->prepare(encoded);
     const Var states = decoder.project(encoded.states);
     for (const DecoderLayer& layer : decoder.layers_) {
       edits_.emplace_back(options.edits, caches_.size());
@@ -179,19 +174,25 @@ class TransformerDecoderState final : public DecoderState {
       x = layer.cross_sublayer(x, [&](const Var& y) {
         // The beams of a sentence are several queries to its one memory.
         const Var query = y.reshape({beams, batch, y.dim(2)});
-        const AttentionResult attended = layer.cross(cache.source, {.query = query,
-                                                                    .position = step_,
-                                                                    .stride = 0,
-                                                                    .capture_weights = capture_cross_,
-                                                                    .capture_scores = options_.capture.scores,
-                                                                    .edits = edits_[i].cross});
+        const AttentionResult attended =
+            layer.cross(cache.source, {.query = query,
+                                       .position = step_,
+                                       .stride = 0,
+                                       .capture_weights = options_.capture.weights || decoder_.needs_weights(i),
+                                       .capture_scores = options_.capture.scores,
+                                       .edits = edits_[i].cross});
         copy_weights = attended.weights;
         return collect(attended, AttentionKind::kCross, i).reshape({1, rows, y.dim(2)});
       });
       x = layer.forward_sublayer(x, layer.forward);
     }
     ++step_;
-    const Var logits = decoder_.logits(decoder_.norm_(x), copy_weights, source_ids_);
+    const Var features = decoder_.norm_(x);
+    const bool traces_copy = options_.capture.weights && decoder_.head_->copies();
+    AttentionTrace copy{AttentionKind::kCopy, 0, {}, {}, {}};
+    const Var logits = (*decoder_.head_)({.features = {&features, 1}, .weights = copy_weights, .source = &copy_source_},
+                                         traces_copy ? &copy : nullptr);
+    if (traces_copy) attentions_.push_back(copy);
     return logits.reshape({beams, batch, logits.dim(2)});
   }
 
@@ -200,7 +201,7 @@ class TransformerDecoderState final : public DecoderState {
   void select_sentences(const Tensor& sentences) override {
     const int64_t batch = caches_[0].source.batch();
     for (LayerCache& cache : caches_) cache.source = fovea::select_sentences(cache.source, sentences);
-    if (source_ids_) source_ids_ = select_copied_ids(source_ids_, sentences);
+    if (copy_source_.ids) copy_source_ = fovea::select_sentences(copy_source_, sentences);
     if (step_ > 0) select(rows_of_sentences(sentences, options_.beams, batch));
   }
 
@@ -250,9 +251,8 @@ class TransformerDecoderState final : public DecoderState {
 
   const TransformerDecoder& decoder_;
   DecodeOptions options_;
-  bool capture_cross_;
-  Tensor source_ids_;  // for a head that copies
-  Arena* arena_;       // null: the heap
+  CopySource copy_source_;  // for a head that copies
+  Arena* arena_;            // null: the heap
   int64_t step_ = 0;
   std::vector<LayerCache> caches_;
   std::vector<LayerEdits> edits_;  // one for each layer

@@ -5,7 +5,11 @@
 
 namespace fovea {
 
-Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing, int32_t ignore, bool consume) {
+namespace {
+
+// The value has no smoothing unless `smoothed_value`; the gradient has it in any case.
+Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing, int32_t ignore, bool consume,
+                  bool smoothed_value) {
   Expect("cross_entropy", "logits", logits.value()).elements().rank(1, Shape::kMaxRank);
   const Shape rows = logits.shape().without(-1);
   Expect("cross_entropy", "targets", targets).dtype(DType::kI32).on(logits.device()).shape(rows);
@@ -24,7 +28,7 @@ Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing, int
                                        .targets = targets,
                                        .loss = loss,
                                        .lse = lse,
-                                       .smoothing = smoothing,
+                                       .smoothing = smoothed_value ? smoothing : 0.0f,
                                        .ignore = ignore});
   return Tape::add_node(loss, {logits}, [=](const Tensor& dloss) {
     if (consume) logits.gradient()->adopt_storage(logits.value());
@@ -36,6 +40,16 @@ Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing, int
                                               .smoothing = smoothing,
                                               .ignore = ignore});
   });
+}
+
+}  // namespace
+
+Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing, int32_t ignore, bool consume) {
+  return cross_entropy(logits, targets, smoothing, ignore, consume, true);
+}
+
+Var negative_log_likelihood(const Var& logits, const Tensor& targets, float smoothing, int32_t ignore, bool consume) {
+  return cross_entropy(logits, targets, smoothing, ignore, consume, false);
 }
 
 }  // namespace fovea

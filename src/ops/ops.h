@@ -134,6 +134,18 @@ Var sparsemax(const Var& x, const Mask& mask = {});
 // No other backward that runs later may then read the logits (that of linear does not).
 Var cross_entropy(const Var& logits, const Tensor& targets, float smoothing = 0.0f, int32_t ignore = -1,
                   bool consume = false);
+// The same without smoothing, but with the gradient of the smoothed loss: for a part of a mixture, whose smoothing must
+// not change the probability that the mixture sees.
+Var negative_log_likelihood(const Var& logits, const Tensor& targets, float smoothing = 0.0f, int32_t ignore = -1,
+                            bool consume = false);
+// The loss of a pointer-generator for known targets (see PointerLossArgs), without a distribution over the vocabulary:
+// weights [B,H,T,S], source i32 [B,S], targets i32 [T,B], nll and gate [T,B] or absent -> [T,B].
+struct PointerTargets {
+  Tensor source, targets;
+  int64_t vocabulary = 0;  // the targets that can be generated are below it
+  int32_t ignore = -1;
+};
+Var pointer_loss(const Var& weights, const Var& nll, const Var& gate, const PointerTargets& targets);
 
 // ---- attention ----
 // scale * query . keys per head: [T,B,D], [S,B,D] -> [B,H,T,S]

@@ -43,6 +43,13 @@ void DataConfig::describe(Fields& f) {
       .needs(!generates && valid.empty(), fmt::format("{} without {}", f.key("train"), f.key("valid")));
   f.add("shared_vocabulary", shared_vocabulary, "Use one vocabulary for both sides, described by source_vocabulary.")
       .also_called({"joint_vocabulary", "shared_vocab", "share_vocab"});
+  f.add("split_identifiers", split_identifiers,
+        "Read identifiers in the source as words, cityServed as city served, in training and later.");
+  f.add("hide_copied", hide_copied,
+        "Mean rate at which words that a pair has on both sides are hidden from a model that copies, which then must copy "
+        "them as unknown words. Drawn anew in every epoch.")
+      .at_least(0)
+      .at_most(1);
   f.add("alignment", alignment, "Word alignments of train in Pharaoh format (0-0 1-2 ...), for guided_alignment.");
   f.add("embeddings", embeddings,
         "Pretrained word vectors that the source embeddings start from, in the text format of word2vec or GloVe.")
@@ -214,6 +221,9 @@ void Recipe::describe(Fields& f) {
              "source_vocabulary.kind or target_vocabulary.kind = unigram or bpe");
   f.find("training.coverage_loss")
       .needs(model.has_cross_attention() && model.attention.coverage, "model.attention.coverage = true");
+  f.find("data.hide_copied").needs(model.has_cross_attention() && model.copies(), "model.copy = mixture or pointer");
+  f.find("training.label_smoothing")
+      .needs(model.copy != "pointer" || !model.has_cross_attention(), "model.copy = none or mixture");
   f.find("training.baseline_decay")
       .needs(model.uses_reinforce(), "model.attention.selection = hard with model.attention.estimator = reinforce");
   limit_to_task(f, *this);
@@ -254,8 +264,6 @@ void check_text_to_text(const Recipe& r, const std::string& path) {
         "{}: data.valid: expected none, because data.generator makes its own validation text", path);
   check((r.training.guided_alignment > 0) == !r.data.alignment.empty(),
         "{}: expected training.guided_alignment and data.alignment together", path);
-  check(!r.model.copy || r.data.shared_vocabulary,
-        "{}: model.copy: expected data.shared_vocabulary = true, because source tokens are copied to the target", path);
   check(r.training.guided_alignment == 0 || r.model.has_cross_attention(),
         "{}: training.guided_alignment: expected model.architecture = {}, got {}, which has no attention", path,
         names_with(architectures(), [](const ArchitectureEntry& e) { return e.cross_attention; }),

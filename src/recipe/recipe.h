@@ -27,6 +27,8 @@ struct DataConfig {
   int64_t generated = 100'000, generated_valid = 1'000;
   int64_t held_out = 1'000;
   bool shared_vocabulary = false;
+  bool split_identifiers = false;
+  double hide_copied = 0;
   std::string alignment;
   std::string embeddings;
   CorpusOptions filter;

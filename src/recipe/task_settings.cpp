@@ -82,7 +82,7 @@ std::vector<std::string> metrics_of_task(std::string_view task) {
 void limit_to_task(Fields& fields, const Recipe& recipe) {
   const TaskName* task = find_task(recipe.task);
   if (task == nullptr) return;
-  if (task->text_to_text) {
+  if (task->name != "classify") {
     for (const std::string_view key : {"data.embeddings", "training.freeze_embeddings"}) {
       fields.find(key).needs(false, "task = classify");
     }
@@ -99,7 +99,7 @@ void limit_to_task(Fields& fields, const Recipe& recipe) {
   };
   for (const Field& field : fields.list()) {
     const std::string& key = field.key();
-    const bool decoding = is_among(key, kOfDecoding);
+    const bool decoding = is_among(key, kOfDecoding) && !(recipe.task == "answer" && key == "validation.sentences");
     const bool modelling = recipe.task == "answer" && !recipe.answer.joint() && is_among(key, kOfModellingLayers);
     const bool recurrent = !modelling && is_among(key, kOfRecurrentEncoders),
                transformer = is_among(key, kOfTransformerEncoders);

@@ -42,6 +42,8 @@ void FolderConfig::describe(Fields& f) {
   f.add("target_words", target_words, "Size of the target vocabulary.").at_least(4);
   f.add("end_source", end_source, "Whether an end-of-sentence token is appended to the source.");
   f.add("reverse_source", reverse_source, "Whether the source is read backwards.");
+  f.add("split_identifiers", split_identifiers,
+        "Whether identifiers in the source are read as words: cityServed as city served.");
   f.add("best_heads", best_heads,
         "What aligns words best: one head, or the mean, max or rollout of several; empty if not measured.");
   f.add("best_layer", best_layer, "Layer of these heads, counted from 1; 0 for all layers.").at_least(0);

@@ -18,6 +18,7 @@ struct FolderConfig {
   std::string task = "sequence";               // see src/tasks; folders of earlier versions do not name it
   int64_t source_words = 0, target_words = 0;  // the sizes of the vocabularies
   bool end_source = true, reverse_source = false;
+  bool split_identifiers = false;  // of the source, see text/words.h
   // The heads of cross attention that align words best: "one" head, or the "mean", "max" or "rollout" of several.
   // best_layer and best_head count from 1, and 0 means all. A folder with best_head but without best_heads means "one".
   std::string best_heads;

@@ -29,11 +29,12 @@ LoadedReader make_reader(Parameters& parameters, const AnswerConfig& answer, con
   reader.config.character_words = characters ? characters->size() : 0;
   reader.config.answer = answer;
   reader.config.model = model;
+  if (model.encoder.empty()) reader.config.model.encoder = "recurrent";
   reader.vocabulary = std::move(vocabulary);
   reader.characters = std::move(characters);
   reader.parameters = {std::shared_ptr<const Parameters>(), &parameters};  // the caller owns them
-  reader.model =
-      make_span_model(parameters, model, answer, {reader.config.source_words, reader.config.character_words});
+  reader.model = make_span_model(parameters, reader.config.model, answer,
+                                 {reader.config.source_words, reader.config.character_words});
   const int64_t limit = reader.model->max_source();
   const int64_t most = answer.joint() ? answer.window + answer.max_question + 1 : answer.window;
   check(limit == 0 || most <= limit, "model.longest: expected at least {}, for a window{}, got {}", most,

@@ -61,6 +61,7 @@ SequenceData::SequenceData(const TaskSetup& setup)
   options_.seed = recipe.seed;
   read(recipe);
   train_vocabularies(recipe);
+  if (recipe.model.has_cross_attention() && recipe.model.copies()) copies_.emplace(*source_, *target_);
   messages_.push_back("train: " + start_epoch(0).text());
   if (!recipe.data.alignment.empty()) {
     check(filter_.sampling == 0,
@@ -101,11 +102,15 @@ void SequenceData::read(const Recipe& recipe) {
     remove_pairs(lines_, [&](size_t i) { return held_out.contains(lines_.source[i]); });
     return;
   }
+  const auto split = [&](ParallelLines& lines) {
+    for (std::string& line : lines.source) line = data.split_identifiers ? split_identifiers(line) : std::move(line);
+  };
   for (const std::string& file : data.train) {
     check(std::filesystem::exists(file),
           "data.train: {}: no such file; set your own with --set data.train=SOURCE,TARGET", file);
   }
   lines_ = read_pairs(data.train);
+  split(lines_);
   warn_of_long_words(lines_, data.train, recipe);
   if (data.valid.empty()) {
     valid_lines_ = hold_out(lines_, data.held_out);
@@ -113,6 +118,7 @@ void SequenceData::read(const Recipe& recipe) {
                                     counted(std::ssize(valid_lines_.source), "pair")));
   } else {
     valid_lines_ = read_pairs(data.valid);
+    split(valid_lines_);
     warn_of_long_words(valid_lines_, data.valid, recipe);
   }
   remove_pairs(valid_lines_, [&](size_t i) {
@@ -143,13 +149,14 @@ void SequenceData::train_vocabularies(const Recipe& recipe) {
 
 void SequenceData::tokenise_valid(int64_t max_source, int64_t max_target) {
   const CorpusOptions limits{.max_source = max_source, .max_target = max_target};
-  BuiltCorpus built = build_corpus(valid_lines_, *source_, *target_, limits);
+  BuiltCorpus built = build_corpus(valid_lines_, *source_, *target_, limits, {}, copies_ ? &*copies_ : nullptr);
   messages_.push_back("valid: " + built.report.text());
   valid_ = std::move(built.corpus);
 }
 
 BuiltCorpus SequenceData::tokenise(int64_t epoch) const {
-  return build_corpus(lines_, *source_, *target_, filter_, {seed_, static_cast<uint64_t>(epoch)});
+  return build_corpus(lines_, *source_, *target_, filter_, {seed_, static_cast<uint64_t>(epoch)},
+                      copies_ ? &*copies_ : nullptr);
 }
 
 FilterReport SequenceData::start_epoch(int64_t epoch) {
@@ -165,7 +172,7 @@ FilterReport SequenceData::start_epoch(int64_t epoch) {
 
 void SequenceData::next() {
   const int64_t epoch = batcher_->state().epoch;
-  batch_ = {.corpus = train_, .rows = batcher_->next_rows()};
+  batch_ = {.corpus = train_, .rows = batcher_->next_rows(), .epoch = epoch};
   for (const int64_t row : batch_.rows) batch_.target_tokens += train_->target.length(row) + 1;
   batch_.padded_tokens = padded_tokens(*train_, batch_.rows, options_);
   if (filter_.sampling > 0 && batcher_->state().epoch != epoch) start_epoch(epoch + 1);
@@ -184,7 +191,12 @@ Batch SequenceData::part(int64_t index, Device device) const {
   const int64_t count = std::ssize(batch_.rows);
   const auto begin = static_cast<size_t>(index * count / batch_.parts);
   const auto end = static_cast<size_t>((index + 1) * count / batch_.parts);
-  Batch batch = make_batch(*batch_.corpus, std::span(batch_.rows).subspan(begin, end - begin), options_, device);
+  CopyOptions options = copies();
+  options.hidden = hide_copied_;
+  options.seed = seed_;
+  options.epoch = static_cast<uint64_t>(batch_.epoch);
+  Batch batch =
+      make_batch(*batch_.corpus, std::span(batch_.rows).subspan(begin, end - begin), options_, device, options);
   batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch_.target_tokens)}, {1}, device);
   return batch;
 }

@@ -39,8 +39,9 @@ class SequenceData {
 
   // Validation pairs that are longer than the model allows do not count for the loss; 0 stands for no limit.
   void tokenise_valid(int64_t max_source, int64_t max_target);
-  const ParallelCorpus& valid() const { return valid_; }             // for the loss
-  const ParallelLines& valid_lines() const { return valid_lines_; }  // to decode, all of them
+  const ParallelCorpus& valid() const { return valid_; }                                       // for the loss
+  CopyOptions copies() const { return {.vocabulary = copies_ ? copies_->target_size() : 0}; }  // of a model that copies
+  const ParallelLines& valid_lines() const { return valid_lines_; }                            // to decode, all of them
 
  private:
   void read(const Recipe& recipe);
@@ -55,13 +56,15 @@ class SequenceData {
   uint64_t seed_;
   ParallelLines lines_, valid_lines_;
   std::shared_ptr<const Vocabulary> source_, target_;
+  std::optional<CopyTable> copies_;  // for a model that copies
+  double hide_copied_;
   std::shared_ptr<const ParallelCorpus> train_;
   ParallelCorpus valid_;
   std::optional<Batcher> batcher_;
   struct CurrentBatch {
     std::shared_ptr<const ParallelCorpus> corpus;  // of the batch's epoch, which may be over
     std::vector<int64_t> rows;
-    int64_t parts = 1;
+    int64_t epoch = 0, parts = 1;
     int64_t padded_tokens = 0;  // of source and target
     int64_t target_tokens = 0;  // without padding
   };

@@ -33,7 +33,8 @@ SequenceLoss::SequenceLoss(const TrainingConfig& config, const AttentionConfig& 
 
 TaskLoss SequenceLoss::operator()(const TeacherForced& forced, const Batch& batch, const Tensor& alignment) {
   TaskLoss loss;
-  loss.sum = sum(cross_entropy(forced.logits, batch.target_out, smoothing_, kPad, true));
+  loss.sum =
+      sum(forced.losses ? forced.losses : cross_entropy(forced.logits, batch.target_out, smoothing_, kPad, true));
   Var total = loss.sum;
   if (forced.selection_log_prob) total = total + reinforce(forced, batch);
   if (coverage_ > 0 && forced.coverage_loss) {
@@ -57,8 +58,8 @@ TaskLoss SequenceLoss::operator()(const TeacherForced& forced, const Batch& batc
 
 Var SequenceLoss::reinforce(const TeacherForced& forced, const Batch& batch) {
   // The losses of the tokens enter without smoothing and as constants.
-  const Tensor logits = forced.logits.value();
-  const Tensor losses = cross_entropy(Var(logits), batch.target_out, 0.0f, kPad).value();
+  const Tensor losses = forced.losses ? forced.losses.value()
+                                      : cross_entropy(Var(forced.logits.value()), batch.target_out, 0.0f, kPad).value();
   const auto host = to_host<float>(losses);
   double total = 0;
   for (const float x : host) total += x;
@@ -71,8 +72,15 @@ Var SequenceLoss::reinforce(const TeacherForced& forced, const Batch& batch) {
   return score + affine(sum(mask * forced.entropy), -entropy_bonus_);
 }
 
-double cross_entropy_sum(const Var& logits, const Batch& batch) {
-  return to_host<float>(sum(cross_entropy(logits, batch.target_out, 0.0f, kPad)).value())[0];
+KnownTargets SequenceLoss::targets(const Batch& batch) const { return targets_of(batch, smoothing_); }
+
+KnownTargets targets_of(const Batch& batch, float smoothing) {
+  return {.ids = batch.target_out, .generated = batch.generated, .smoothing = smoothing, .ignore = kPad};
+}
+
+double cross_entropy_sum(const TeacherForced& forced, const Batch& batch) {
+  const Var losses = forced.losses ? forced.losses : cross_entropy(forced.logits, batch.target_out, 0.0f, kPad);
+  return to_host<float>(sum(losses).value())[0];
 }
 
 }  // namespace fovea

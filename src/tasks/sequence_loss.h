@@ -17,6 +17,9 @@ class SequenceLoss {
   SequenceLoss(const TrainingConfig& config, const AttentionConfig& attention);
 
   bool needs_weights() const { return guided_ > 0; }
+  // The targets of a batch, whose losses a model that copies computes itself. Label smoothing then applies to the
+  // tokens that it generates, not to copying.
+  KnownTargets targets(const Batch& batch) const;
   // The reported sum is that of the cross-entropy. `alignment` [B,1,T,S] is empty without guided alignment.
   TaskLoss operator()(const TeacherForced& forced, const Batch& batch, const Tensor& alignment);
 
@@ -31,7 +34,9 @@ class SequenceLoss {
   double decay_, baseline_;
 };
 
+KnownTargets targets_of(const Batch& batch, float smoothing = 0.0f);
+
 // Without smoothing: the sum over the target tokens of the batch, in nats.
-double cross_entropy_sum(const Var& logits, const Batch& batch);
+double cross_entropy_sum(const TeacherForced& forced, const Batch& batch);
 
 }  // namespace fovea

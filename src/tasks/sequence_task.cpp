@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "decode/ensemble.h"
 #include "decode/translator.h"
 #include "evaluate/validation_metrics.h"
 #include "recipe/recipe.h"
@@ -36,6 +37,7 @@ class SequenceTask final : public Task {
     loaded_.config.target_words = data_.target()->size();
     loaded_.config.end_source = recipe_.batch.end_source;
     loaded_.config.reverse_source = recipe_.batch.reverse_source;
+    loaded_.config.split_identifiers = recipe_.data.split_identifiers;
     loaded_.config.model = recipe_.model;
     loaded_.source = data_.source();
     loaded_.target = data_.target();
@@ -69,7 +71,8 @@ class SequenceTask final : public Task {
             .units = batch_.target_tokens};
   }
   TaskLoss loss() override {
-    return loss_(model().teacher_force({batch_.source, batch_.source_lengths}, batch_.target_in, loss_.needs_weights()),
+    const KnownTargets targets = loss_.targets(batch_);
+    return loss_(model().teacher_force(source_of(batch_), batch_.target_in, loss_.needs_weights(), {}, &targets),
                  batch_, alignment_);
   }
 
@@ -120,9 +123,9 @@ double SequenceTask::validation_loss() const {
   double sum = 0;
   int64_t tokens = 0;
   for (int64_t i = 0; i < batcher.batches(); ++i) {
-    const Batch batch = batcher.next(device_);
-    sum +=
-        cross_entropy_sum(model().teacher_force({batch.source, batch.source_lengths}, batch.target_in).logits, batch);
+    const Batch batch = batcher.next(device_, data_.copies());
+    const KnownTargets targets = targets_of(batch);
+    sum += cross_entropy_sum(model().teacher_force(source_of(batch), batch.target_in, {}, {}, &targets), batch);
     tokens += batch.target_tokens;
     arena.rewind();
   }

@@ -1,6 +1,7 @@
 #include "text/batches.h"
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <numeric>
 
@@ -58,11 +59,73 @@ class Columns {
   std::vector<int32_t> ids_;
 };
 
-void add_source(Batch& batch, const CorpusView& corpus, int64_t time, const BatchOptions& options, Device device) {
+// The token ids of a pair as they enter a batch.
+struct Pair {
+  std::vector<int32_t> source, copied, target;
+};
+
+// Gives words that the pair has on both sides extended ids. Each pair has a rate of its own, u^((1-p)/p) with u
+// uniform, whose mean is p: some pairs show almost all of their words and others almost none, as texts of another kind
+// do.
+void hide_words(Pair& pair, int64_t row, const CopyOptions& copies) {
+  const RandomBits key = philox(copies.seed, copies.epoch, static_cast<uint64_t>(row));
+  Random random(uint64_t{key.word[0]} << 32 | key.word[1], 0);
+  const double rate = std::pow(random.uniform(), (1 - copies.hidden) / copies.hidden);
+  int32_t next = static_cast<int32_t>(copies.vocabulary);
+  for (const int32_t id : pair.copied) next = std::max(next, id + 1);
+  for (size_t s = 0; s < pair.copied.size(); ++s) {
+    const int32_t id = pair.copied[s];
+    const bool first = std::find(pair.copied.begin(), pair.copied.begin() + static_cast<int64_t>(s), id) ==
+                       pair.copied.begin() + static_cast<int64_t>(s);
+    if (id <= kEnd || id >= copies.vocabulary || !first) continue;
+    if (std::find(pair.target.begin(), pair.target.end(), id) == pair.target.end()) continue;
+    if (random.uniform() >= rate) continue;
+    for (size_t i = s; i < pair.copied.size(); ++i) {
+      if (pair.copied[i] != id) continue;
+      pair.copied[i] = next;
+      pair.source[i] = kUnknown;
+    }
+    std::replace(pair.target.begin(), pair.target.end(), id, next++);
+  }
+}
+
+Pair pair_at(const CorpusView& corpus, int64_t row, const CopyOptions& copies) {
+  const auto list = [](std::span<const int32_t> ids) { return std::vector<int32_t>(ids.begin(), ids.end()); };
+  Pair pair;
+  pair.source = list(corpus.source(row));
+  if (corpus.has_target()) pair.target = list(corpus.target(row));
+  if (copies.vocabulary == 0) return pair;
+  pair.copied = list(corpus.copied(row));
+  if (copies.hidden > 0) hide_words(pair, row, copies);
+  return pair;
+}
+
+// Adds the copied ids [B,S] and the number of extended ids.
+void add_copied(Batch& batch, std::span<const Pair> pairs, int64_t time, const BatchOptions& options,
+                const CopyOptions& copies, Device device) {
+  batch.vocabulary = copies.vocabulary;
+  int64_t most = 0;
+  std::vector<int32_t> ids(pairs.size() * static_cast<size_t>(time), kPad);
+  for (size_t b = 0; b < pairs.size(); ++b) {
+    const auto row = ids.begin() + static_cast<int64_t>(b) * time;
+    const std::vector<int32_t>& from = pairs[b].copied;
+    if (options.reverse_source) {
+      std::copy(from.rbegin(), from.rend(), row);
+    } else {
+      std::copy(from.begin(), from.end(), row);
+    }
+    if (options.end_source) row[std::ssize(from)] = kEnd;
+    for (const int32_t id : from) most = std::max(most, id + 1 - copies.vocabulary);
+  }
+  batch.extended = rounded_up(most, kExtendedMultiple);
+  batch.copied = from_host(ids, {std::ssize(pairs), time}, device);
+}
+
+void add_source(Batch& batch, std::span<const Pair> pairs, int64_t time, const BatchOptions& options, Device device) {
   const auto count = static_cast<int64_t>(batch.rows.size());
   Columns ids(time, count), lengths(1, count);
   for (int64_t column = 0; column < count; ++column) {
-    const auto sentence = corpus.source(batch.rows[static_cast<size_t>(column)]);
+    const std::vector<int32_t>& sentence = pairs[static_cast<size_t>(column)].source;
     auto length = static_cast<int64_t>(sentence.size());
     if (options.reverse_source) {
       ids.fill(column, 0, std::vector<int32_t>(sentence.rbegin(), sentence.rend()));
@@ -76,21 +139,28 @@ void add_source(Batch& batch, const CorpusView& corpus, int64_t time, const Batc
   batch.source_lengths = lengths.on(device)[0];
 }
 
-void add_target(Batch& batch, const CorpusView& corpus, int64_t time, Device device) {
+void add_target(Batch& batch, std::span<const Pair> pairs, int64_t time, Device device) {
   const auto count = static_cast<int64_t>(batch.rows.size());
-  Columns in(time, count), out(time, count), lengths(1, count);
+  Columns in(time, count), out(time, count), generated(time, count), lengths(1, count);
+  const auto replaced = [&](std::vector<int32_t> ids, int32_t extended) {
+    for (int32_t& id : ids) id = batch.vocabulary > 0 && id >= batch.vocabulary ? extended : id;
+    return ids;
+  };
   for (int64_t column = 0; column < count; ++column) {
-    const auto sentence = corpus.target(batch.rows[static_cast<size_t>(column)]);
+    const std::vector<int32_t>& sentence = pairs[static_cast<size_t>(column)].target;
     const auto length = static_cast<int64_t>(sentence.size());
     in.put(0, column, kBegin);
-    in.fill(column, 1, sentence);
+    in.fill(column, 1, replaced(sentence, kUnknown));
     out.fill(column, 0, sentence);
     out.put(length, column, kEnd);
+    generated.fill(column, 0, replaced(sentence, kPad));
+    generated.put(length, column, kEnd);
     lengths.put(0, column, static_cast<int32_t>(length + 1));
     batch.target_tokens += length + 1;
   }
   batch.target_in = in.on(device);
   batch.target_out = out.on(device);
+  if (batch.vocabulary > 0) batch.generated = generated.on(device);
   batch.target_lengths = lengths.on(device)[0];
   batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch.target_tokens)}, {1}, device);
 }
@@ -106,12 +176,17 @@ Lengths max_lengths(const CorpusView& corpus, std::span<const int64_t> rows, con
 
 }  // namespace
 
-Batch make_batch(const CorpusView& corpus, std::span<const int64_t> rows, const BatchOptions& options, Device device) {
+Batch make_batch(const CorpusView& corpus, std::span<const int64_t> rows, const BatchOptions& options, Device device,
+                 const CopyOptions& copies) {
+  check(copies.vocabulary == 0 || corpus.has_copied(), "batches: expected a corpus with copied ids, got one without");
   Batch batch;
   batch.rows.assign(rows.begin(), rows.end());
   const Lengths most = max_lengths(corpus, rows, options);
-  add_source(batch, corpus, most.source, options, device);
-  if (corpus.has_target()) add_target(batch, corpus, most.target, device);
+  std::vector<Pair> pairs;
+  for (const int64_t row : rows) pairs.push_back(pair_at(corpus, row, copies));
+  add_source(batch, pairs, most.source, options, device);
+  if (copies.vocabulary > 0) add_copied(batch, pairs, most.source, options, copies, device);
+  if (corpus.has_target()) add_target(batch, pairs, most.target, device);
   return batch;
 }
 
@@ -164,7 +239,9 @@ void Batcher::arrange() {
   shuffle(std::span(order_), random);
 }
 
-Batch Batcher::next(Device device) { return make_batch(corpus_, next_rows(), options_, device); }
+Batch Batcher::next(Device device, const CopyOptions& copies) {
+  return make_batch(corpus_, next_rows(), options_, device, copies);
+}
 
 std::vector<int64_t> Batcher::next_rows() {
   const size_t index = order_[static_cast<size_t>(state_.next)];

@@ -20,6 +20,23 @@ struct Batch {
   int64_t target_tokens = 0;  // the sum of target_lengths
   Tensor token_share;         // f32 [1]: 1 / target_tokens, on the device so that a captured CUDA graph can read it
   std::vector<int64_t> rows;  // the indices of the pairs in the corpus
+  // For a model that copies: then target_out has extended ids, and target_in has kUnknown in their places.
+  Tensor copied;           // i32 [B,S]: the source tokens as target ids, padded with kPad
+  Tensor generated;        // i32 [T,B]: target_out with kPad in the places of extended ids
+  int64_t vocabulary = 0;  // V, the first extended id
+  int64_t extended = 0;    // the number of extended ids, rounded up to a multiple of kExtendedMultiple
+};
+
+// Decoding has a tensor of V and the extended ids, which should have few different shapes.
+constexpr int64_t kExtendedMultiple = 8;
+
+// What a batch for a model that copies needs to know.
+struct CopyOptions {
+  int64_t vocabulary = 0;  // V; 0 for a model that does not copy
+  // The mean rate at which words that a pair has on both sides are hidden: they become extended ids, and the model reads
+  // kUnknown in their places, so that it must copy them as if it had never seen them. Drawn by (seed, epoch, pair).
+  double hidden = 0;
+  uint64_t seed = 1, epoch = 0;
 };
 
 struct BatchOptions {
@@ -34,7 +51,8 @@ struct BatchOptions {
   void describe(Fields& fields);
 };
 
-Batch make_batch(const CorpusView& corpus, std::span<const int64_t> rows, const BatchOptions& options, Device device);
+Batch make_batch(const CorpusView& corpus, std::span<const int64_t> rows, const BatchOptions& options, Device device,
+                 const CopyOptions& copies = {});
 // The number of source and target tokens in a batch, padding included.
 int64_t padded_tokens(const CorpusView& corpus, std::span<const int64_t> rows, const BatchOptions& options);
 
@@ -50,7 +68,8 @@ class Batcher {
   Batcher(const CorpusView& corpus, const BatchOptions& options);
 
   int64_t batches() const { return static_cast<int64_t>(begins_.size()) - 1; }  // per epoch
-  Batch next(Device device);         // continues with the next epoch after the last batch of an epoch
+  // Continues with the next epoch after the last batch of an epoch.
+  Batch next(Device device, const CopyOptions& copies = {});
   std::vector<int64_t> next_rows();  // like next(), but returns only the indices of the pairs
   State state() const { return state_; }
   void set_state(State state);

@@ -85,6 +85,22 @@ int64_t* reason_by_length(size_t source, size_t target, const CorpusOptions& opt
   return uneven ? &report.ratio : nullptr;
 }
 
+// Appends a pair with the ids of words that are copied.
+void append_copying(const CopyTable& copies, const std::vector<int32_t>& source, const std::vector<int32_t>& target,
+                    const std::vector<std::string>& unknown_source, const std::vector<std::string>& unknown_target,
+                    ParallelCorpus& corpus) {
+  const CopiedSource copied = copies.source(source, unknown_source);
+  corpus.source.append(source);
+  corpus.copied.append(copied.ids);
+  corpus.target.append(copies.target(target, unknown_target, copied.words));
+}
+
+std::vector<std::string> unknown_in(const std::vector<int32_t>& ids, const Vocabulary& vocabulary,
+                                    const std::string& text) {
+  const bool some = std::find(ids.begin(), ids.end(), kUnknown) != ids.end();
+  return some ? unknown_entries(vocabulary, text) : std::vector<std::string>();
+}
+
 }  // namespace
 
 void Sentences::append(std::span<const int32_t> ids) {
@@ -116,7 +132,7 @@ bool has_long_word(std::string_view line, std::string_view vocabulary_kind) {
 }
 
 BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, const Vocabulary& target,
-                         const CorpusOptions& options, SamplingSeed seed) {
+                         const CorpusOptions& options, SamplingSeed seed, const CopyTable* copies) {
   const size_t total = lines.source.size();
   check(lines.target.size() == total, "corpus: expected as many target lines as source lines, got {} and {}",
         lines.target.size(), total);
@@ -140,8 +156,13 @@ BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, c
         ++*reason;
         continue;
       }
-      built.corpus.source.append(x);
-      built.corpus.target.append(y);
+      if (copies != nullptr) {
+        append_copying(*copies, x, y, unknown_in(x, source, lines.source[i]), unknown_in(y, target, lines.target[i]),
+                       built.corpus);
+      } else {
+        built.corpus.source.append(x);
+        built.corpus.target.append(y);
+      }
       built.corpus.lines.push_back(static_cast<int64_t>(i));
     }
   }

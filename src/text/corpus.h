@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "text/copying.h"
 #include "text/lines.h"
 #include "text/vocabulary.h"
 
@@ -29,18 +30,21 @@ class Sentences {
 
 struct ParallelCorpus {
   Sentences source, target;    // the target is empty for text to be translated
+  Sentences copied;            // for a model that copies: the source tokens as target ids, see text/copying.h
   std::vector<int64_t> lines;  // lines[i] is the line of the text, from 0, that pair i was read from
 
   int64_t size() const { return source.size(); }
   bool has_target() const { return target.size() > 0; }
 };
 
-// The token ids of sentences, or of sentence pairs, that are stored elsewhere: in a corpus, or one by one.
+// The token ids of sentences, or of sentence pairs, that are stored elsewhere: in a corpus, or one by one. With copied
+// ids, targets may have extended ids.
 class CorpusView {
  public:
   using Rows = std::span<const std::span<const int32_t>>;
   CorpusView(const ParallelCorpus& corpus) : corpus_(&corpus) {}  // NOLINT(google-explicit-constructor)
-  explicit CorpusView(Rows sources, Rows targets = {}) : sources_(sources), targets_(targets) {}
+  explicit CorpusView(Rows sources, Rows targets = {}, Rows copied = {})
+      : sources_(sources), targets_(targets), copied_(copied) {}
 
   int64_t size() const { return corpus_ != nullptr ? corpus_->size() : std::ssize(sources_); }
   bool has_target() const { return !source_only_ && (corpus_ != nullptr ? corpus_->has_target() : !targets_.empty()); }
@@ -50,6 +54,10 @@ class CorpusView {
   std::span<const int32_t> target(int64_t i) const {
     return corpus_ != nullptr ? corpus_->target[i] : targets_[static_cast<size_t>(i)];
   }
+  bool has_copied() const { return corpus_ != nullptr ? corpus_->copied.size() > 0 : !copied_.empty(); }
+  std::span<const int32_t> copied(int64_t i) const {
+    return corpus_ != nullptr ? corpus_->copied[i] : copied_[static_cast<size_t>(i)];
+  }
   CorpusView source_only() const {
     CorpusView view = *this;
     view.source_only_ = true;
@@ -58,7 +66,7 @@ class CorpusView {
 
  private:
   const ParallelCorpus* corpus_ = nullptr;
-  Rows sources_, targets_;
+  Rows sources_, targets_, copied_;
   bool source_only_ = false;
 };
 
@@ -92,9 +100,9 @@ struct SamplingSeed {
   uint64_t seed = 1, epoch = 0;
 };
 
-// Throws an Error if all pairs were filtered out.
+// Throws an Error if all pairs were filtered out. With a copy table, the corpus has copied and extended ids.
 BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, const Vocabulary& target,
-                         const CorpusOptions& options, SamplingSeed seed = {});
+                         const CorpusOptions& options, SamplingSeed seed = {}, const CopyTable* copies = nullptr);
 
 // The token ids of each line, computed on all threads.
 std::vector<std::vector<int32_t>> encode_lines(std::span<const std::string> lines, const Vocabulary& vocabulary);

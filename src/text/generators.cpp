@@ -1,5 +1,8 @@
 #include "text/generators.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
@@ -17,6 +20,14 @@ void reversed_letters(Random& random, std::string& source, std::string& target) 
     source += static_cast<char>('a' + random.below(26));
   }
   target.assign(source.rbegin(), source.rend());
+}
+
+void sorted_numbers(Random& random, std::string& source, std::string& target) {
+  std::vector<uint64_t> numbers(1 + random.below(10));
+  for (uint64_t& number : numbers) number = random.below(100);
+  source = fmt::format("{}", fmt::join(numbers, " "));
+  std::sort(numbers.begin(), numbers.end());
+  target = fmt::format("{}", fmt::join(numbers, " "));
 }
 
 void date(Random& random, std::string& source, std::string& target) {
@@ -54,6 +65,7 @@ constexpr Generator kGenerators[] = {
     {"numbers", "Numbers of one to nine digits to English words.", english},
     {"numbers-zh", "Numbers of one to nine digits to Chinese words.", chinese},
     {"reverse", "One to twenty letters to the same letters reversed.", reversed_letters},
+    {"sort", "One to ten numbers below 100 to the same numbers in ascending order.", sorted_numbers},
 };
 
 }  // namespace

@@ -18,23 +18,65 @@ namespace {
 constexpr std::array<std::string_view, 4> kSpecial = {"<pad>", "<unk>", "<s>", "</s>"};  // as SentencePiece has them
 constexpr std::string_view kHeader = "fovea {}{} vocabulary, {} entries", kLowercase = "lower-case ";
 
-enum class Unit : uint8_t { kWord, kCharacter };
+enum class Unit : uint8_t { kWord, kCharacter, kToken };
 
-constexpr std::string_view name_of(Unit unit) { return unit == Unit::kWord ? "word" : "character"; }
+constexpr std::string_view name_of(Unit unit) {
+  return unit == Unit::kWord ? "word" : unit == Unit::kToken ? "token" : "character";
+}
+Unit unit_named(std::string_view kind) {
+  return kind == "word" ? Unit::kWord : kind == "token" ? Unit::kToken : Unit::kCharacter;
+}
 
 std::string lower(std::string_view text) { return unicode::encode(unicode::lower(unicode::decode(text))); }
 
-// Calls visit(begin, end) for each word or character; among characters, a symbol is one unit.
+// The end of the longest symbol that starts at a byte; the byte itself if there is none.
+size_t symbol_at(std::span<const std::string> symbols, std::string_view text, size_t begin) {
+  size_t end = begin;
+  for (const std::string& symbol : symbols) {
+    if (text.substr(begin).starts_with(symbol)) end = std::max(end, begin + symbol.size());
+  }
+  return end;
+}
+
+// Whether the mark at `begin` is a full stop or comma between two digits.
+bool is_in_number(std::string_view text, size_t begin, size_t end) {
+  const auto digit = [&](size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+  return begin > 0 && digit(begin - 1) && digit(end) && (text[begin] == '.' || text[begin] == ',');
+}
+
+// Calls visit(begin, end) for each word, punctuation mark and symbol.
+template <class Visit> void for_each_token(std::span<const std::string> symbols, std::string_view text, Visit&& visit) {
+  size_t word = 0, symbol_end = 0;
+  const auto end_word = [&](size_t at) {
+    if (word < at) visit(word, at);
+  };
+  for (const auto& [value, begin, end] : code_points(text)) {
+    if (begin < symbol_end) continue;
+    if (symbol_end = symbol_at(symbols, text, begin); symbol_end > begin) {
+      end_word(begin);
+      visit(begin, symbol_end);
+      word = symbol_end;
+    } else if (is_space(value)) {
+      end_word(begin);
+      word = end;
+    } else if (is_punctuation(value) && !is_in_number(text, begin, end)) {
+      end_word(begin);
+      visit(begin, end);
+      word = end;
+    }
+  }
+  end_word(text.size());
+}
+
+// Calls visit(begin, end) for each unit; except among words, a symbol is one unit.
 template <class Visit>
 void for_each_unit(Unit unit, std::span<const std::string> symbols, std::string_view text, Visit&& visit) {
+  if (unit == Unit::kToken) return for_each_token(symbols, text, visit);
   size_t word = 0, symbol_end = 0;
   for (const auto& [value, begin, end] : code_points(text)) {
     if (unit == Unit::kCharacter) {
       if (begin < symbol_end) continue;
-      symbol_end = end;
-      for (const std::string& symbol : symbols) {
-        if (text.substr(begin).starts_with(symbol)) symbol_end = std::max(symbol_end, begin + symbol.size());
-      }
+      symbol_end = std::max(end, symbol_at(symbols, text, begin));
       visit(begin, symbol_end);
     } else if (is_space(value)) {
       if (word < begin) visit(word, begin);
@@ -87,8 +129,7 @@ class ListVocabulary final : public Vocabulary {
   bool add(std::string entry) {
     const auto id = static_cast<int32_t>(size());
     if (!ids_.emplace(entry, id).second) return false;
-    // An entry of several characters in a list of characters is a symbol.
-    if (unit_ == Unit::kCharacter && code_point_at(entry, 0).end < entry.size()) symbols_.push_back(entry);
+    if (is_symbol(entry)) symbols_.push_back(entry);
     entries_.push_back(std::move(entry));
     return true;
   }
@@ -104,8 +145,10 @@ class ListVocabulary final : public Vocabulary {
   std::vector<Token> tokenise(std::string_view text) const override {
     std::vector<Token> tokens;
     for_each_unit(unit_, symbols_, text, [&](size_t begin, size_t end) {
-      const std::string_view unit = text.substr(begin, end - begin);
-      tokens.push_back({.id = id_of(unit), .begin = begin, .end = end, .text = std::string(unit)});
+      tokens.push_back({.id = id_at(text, begin, end),
+                        .begin = begin,
+                        .end = end,
+                        .text = std::string(text.substr(begin, end - begin))});
     });
     mark_word_starts(text, tokens);
     return tokens;
@@ -113,8 +156,7 @@ class ListVocabulary final : public Vocabulary {
 
   std::vector<int32_t> encode(std::string_view text) const override {
     std::vector<int32_t> ids;
-    for_each_unit(unit_, symbols_, text,
-                  [&](size_t begin, size_t end) { ids.push_back(id_of(text.substr(begin, end - begin))); });
+    for_each_unit(unit_, symbols_, text, [&](size_t begin, size_t end) { ids.push_back(id_at(text, begin, end)); });
     return ids;
   }
 
@@ -128,9 +170,13 @@ class ListVocabulary final : public Vocabulary {
  protected:
   std::string decode_valid(std::span<const int32_t> ids, std::vector<Token>& tokens) const override {
     std::string text;
+    bool joins = true;  // the next token to the text before it
     for (const int32_t id : ids) {
-      const std::string unit = is_control_token(id) ? "" : id == kUnknown ? std::string(kUnknownText) : piece(id);
-      if (unit_ == Unit::kWord && !is_control_token(id) && !text.empty()) text += ' ';
+      std::string unit = is_control_token(id) ? "" : id == kUnknown ? std::string(kUnknownText) : piece(id);
+      const bool joins_before = unit_ == Unit::kToken && remove_joiner(unit, true);
+      const bool spaced = unit_ != Unit::kCharacter && !is_control_token(id);
+      if (spaced && !joins && !joins_before) text += ' ';
+      if (!is_control_token(id)) joins = unit_ == Unit::kToken && remove_joiner(unit, false);
       tokens.push_back({.id = id, .begin = text.size(), .end = text.size() + unit.size(), .text = unit});
       text += unit;
     }
@@ -139,6 +185,22 @@ class ListVocabulary final : public Vocabulary {
   }
 
  private:
+  // An entry of several characters in a list of characters is a symbol, and one that a list of tokens would split.
+  bool is_symbol(const std::string& entry) const {
+    if (unit_ == Unit::kWord || entry.find(kJoiner) != std::string::npos) return false;
+    int64_t units = 0;
+    for_each_unit(unit_, {}, entry, [&](size_t, size_t) { ++units; });
+    return units > 1;
+  }
+  static bool remove_joiner(std::string& unit, bool at_begin) {
+    if (unit.size() <= kJoiner.size() || !(at_begin ? unit.starts_with(kJoiner) : unit.ends_with(kJoiner)))
+      return false;
+    unit.erase(at_begin ? 0 : unit.size() - kJoiner.size(), kJoiner.size());
+    return true;
+  }
+  int32_t id_at(std::string_view text, size_t begin, size_t end) const {
+    return unit_ == Unit::kToken ? id_of(joined_entry(text, begin, end)) : id_of(text.substr(begin, end - begin));
+  }
   int32_t id_of(std::string_view unit) const {
     const auto found = lowercase_ ? ids_.find(lower(unit)) : ids_.find(unit);
     return found == ids_.end() ? kUnknown : found->second;
@@ -147,20 +209,21 @@ class ListVocabulary final : public Vocabulary {
   Unit unit_;
   bool lowercase_;
   std::vector<std::string> entries_;  // entry i has id i + 4
-  std::vector<std::string> symbols_;  // the entries of several characters, if the unit is the character
+  std::vector<std::string> symbols_;  // the entries that are longer than a unit
   TextMap<int32_t> ids_;
 };
 
 }  // namespace
 
 std::unique_ptr<Vocabulary> train_list(std::span<const std::string> lines, const VocabularyOptions& options) {
-  const Unit unit = options.kind == "word" ? Unit::kWord : Unit::kCharacter;
+  const Unit unit = unit_named(options.kind);
   TextMap<int64_t> counts;
   for (const std::string& given : lines) {
     const std::string lowered = options.lowercase ? lower(given) : "";
     const std::string_view line = options.lowercase ? lowered : given;
     for_each_unit(unit, options.symbols, line, [&](size_t begin, size_t end) {
-      const std::string_view entry = line.substr(begin, end - begin);
+      const std::string joined = unit == Unit::kToken ? joined_entry(line, begin, end) : "";
+      const std::string_view entry = unit == Unit::kToken ? std::string_view(joined) : line.substr(begin, end - begin);
       const auto found = counts.find(entry);
       if (found == counts.end()) {
         counts.emplace(entry, 1);
@@ -192,7 +255,7 @@ std::unique_ptr<Vocabulary> load_list(const std::string& path) {
   check(reader.next(line), "{}: expected a vocabulary, got an empty file", path);
   std::unique_ptr<ListVocabulary> vocabulary;
   int64_t entries = 0;
-  for (const Unit unit : {Unit::kWord, Unit::kCharacter}) {
+  for (const Unit unit : {Unit::kWord, Unit::kCharacter, Unit::kToken}) {
     for (const bool lowercase : {false, true}) {
       const std::string_view marked = lowercase ? kLowercase : "";
       const std::string begin = fmt::format("fovea {}{} vocabulary, ", marked, name_of(unit));
@@ -203,8 +266,8 @@ std::unique_ptr<Vocabulary> load_list(const std::string& path) {
     }
   }
   check(vocabulary != nullptr,
-        R"({}: expected "fovea word vocabulary, N entries" or the same with character, got "{}")", reader.place(),
-        line);
+        R"({}: expected "fovea word vocabulary, N entries" or the same with character or token, got "{}")",
+        reader.place(), line);
   while (reader.next(line)) {
     check(!line.empty(), "{}: expected an entry, got an empty line", reader.place());
     check(vocabulary->add(unescape(line, reader.place())), "{}: duplicate entry \"{}\"", reader.place(), line);

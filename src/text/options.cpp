@@ -9,16 +9,16 @@ namespace fovea {
 void VocabularyOptions::describe(Fields& f) {
   const bool subwords = kind == "unigram" || kind == "bpe";
   const std::string need_subwords = f.key("kind") + " = unigram or bpe";
-  f.add("kind", kind, "Vocabulary type.")
-      .choices({"unigram", "bpe", "word", "character"})
+  f.add("kind", kind, "Vocabulary type: subwords, words between spaces, words and punctuation marks, or characters.")
+      .choices({"unigram", "bpe", "word", "token", "character"})
       .also_called({"type", "level", "model_type"});
   f.add("size", size, "Maximum vocabulary size, including the four special tokens.")
       .at_least(5)
       .also_called({"vocab_size", "max_size", "voc_limit"});
-  f.add("min_count", min_count, "word, character: entries seen fewer times than this are unknown.")
+  f.add("min_count", min_count, "word, token, character: entries seen fewer times than this are unknown.")
       .at_least(1)
       .also_called({"min_freq", "voc_min_freq", "min_frequency"})
-      .needs(!subwords, f.key("kind") + " = word or character");
+      .needs(!subwords, f.key("kind") + " = word, token or character");
   f.add("coverage", coverage,
         "unigram, bpe: character coverage, the fraction of the text whose characters must be known. An alphabet of up "
         "to 256 characters is always known in full.")

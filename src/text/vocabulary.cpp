@@ -42,9 +42,10 @@ void check_symbols(const std::vector<std::string>& symbols) {
 TrainedVocabulary train_vocabulary(std::span<const std::string> lines, const VocabularyOptions& options) {
   check(options.size > kEnd + 1, "vocabulary: expected a size of at least {}, got {}", kEnd + 2, options.size);
   check_symbols(options.symbols);
-  if (options.kind == "word" || options.kind == "character") return {train_list(lines, options), ""};
+  if (options.kind == "word" || options.kind == "token" || options.kind == "character")
+    return {train_list(lines, options), ""};
   check(options.kind == "unigram" || options.kind == "bpe",
-        "vocabulary: expected unigram, bpe, word or character as kind, got \"{}\"", options.kind);
+        "vocabulary: expected unigram, bpe, word, token or character as kind, got \"{}\"", options.kind);
   TrainedVocabulary trained{train_sentencepiece(lines, options), ""};
   if (const int64_t size = trained.vocabulary->size(); size < options.size) {
     trained.warning =

@@ -1,6 +1,7 @@
 #include "text/words.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "text/utf8.h"
 
@@ -47,6 +48,60 @@ std::vector<int64_t> word_indices(std::string_view text, std::span<const size_t>
     words.push_back(std::max<int64_t>(0, next - begins.begin() - 1));
   }
   return words;
+}
+
+bool is_punctuation(char32_t value) {
+  if (value < 0x80) return value > 0x20 && value != '_' && std::ispunct(static_cast<int>(value)) != 0;
+  return (value >= 0xA1 && value <= 0xBF && value != 0xAA && value != 0xB5 && value != 0xBA) ||
+         (value >= 0x2010 && value <= 0x205E) || (value >= 0x3001 && value <= 0x3003) ||
+         (value >= 0x3008 && value <= 0x301F) || (value >= 0xFF01 && value <= 0xFF0F) ||
+         (value >= 0xFF1A && value <= 0xFF20);
+}
+
+std::string joined_entry(std::string_view text, size_t begin, size_t end) {
+  std::string entry(text.substr(begin, end - begin));
+  const CodePoint only = code_point_at(text, begin);
+  if (only.end != end || !is_punctuation(only.value)) return entry;
+  if (begin > 0 && !is_space(code_point_before(text, begin))) entry.insert(0, kJoiner);
+  if (end < text.size() && !is_space(code_point_at(text, end).value)) entry += kJoiner;
+  return entry;
+}
+
+namespace {
+
+bool is_small(char c) { return c >= 'a' && c <= 'z'; }
+bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
+
+// The words of an identifier; the word itself if it is none.
+std::string identifier_words(std::string_view word) {
+  const auto part = [](char c) { return is_small(c) || is_capital(c) || (c >= '0' && c <= '9') || c == '_'; };
+  if (!is_small(word[0]) || !std::all_of(word.begin(), word.end(), part) || word.back() == '_')
+    return std::string(word);
+  std::string words;
+  bool split = false;
+  for (size_t i = 0; i < word.size(); ++i) {
+    const bool starts = i > 0 && is_capital(word[i]) && !is_capital(word[i - 1]) && word[i - 1] != '_';
+    // The last capital of several starts a word, too: runwayICAOCode is "runway icao code".
+    const bool ends_capitals =
+        i > 1 && is_capital(word[i]) && is_capital(word[i - 1]) && i + 1 < word.size() && is_small(word[i + 1]);
+    if (starts || ends_capitals) words += ' ';
+    split = split || starts || word[i] == '_';
+    words += word[i] == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(word[i])));
+  }
+  return split ? words : std::string(word);
+}
+
+}  // namespace
+
+std::string split_identifiers(std::string_view text) {
+  std::string split;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find_first_of(" \t", begin), text.size());
+    if (end > begin) split += identifier_words(text.substr(begin, end - begin));
+    if (end < text.size()) split += text[end];
+    begin = end + 1;
+  }
+  return split;
 }
 
 int64_t longest_word(std::string_view text) {

@@ -72,7 +72,12 @@ std::vector<RecordToken> tokens_from(const Json& side) {
 }
 
 RecordStep step_from(const Json& json) {
-  RecordStep step{log_probability_from(json), {}};
+  RecordStep step{log_probability_from(json), std::nullopt, {}};
+  if (json.contains("copy_probability")) {
+    const double p = json.at("copy_probability");
+    check(p >= 0 && p <= 1, "copy_probability: expected a number from 0 to 1, got {}", p);
+    step.copy_probability = p;
+  }
   for (const Json& a : list_from(json, "alternatives"))
     step.alternatives.push_back({a.at("text"), log_probability_from(a)});
   return step;

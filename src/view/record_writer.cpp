@@ -41,7 +41,10 @@ Json step_json(const RecordStep& step, const Form& form) {
   for (const RecordStep::Alternative& a : step.alternatives) {
     alternatives.push_back({{"text", a.text}, {"log_probability", form.number(a.log_probability)}});
   }
-  return {{"log_probability", form.number(step.log_probability)}, {"alternatives", std::move(alternatives)}};
+  Json json{{"log_probability", form.number(step.log_probability)}};
+  if (step.copy_probability) json["copy_probability"] = form.number(*step.copy_probability);
+  json["alternatives"] = std::move(alternatives);
+  return json;
 }
 
 // Appends numbers as nested lists of these sizes. Building a Json value of millions of numbers would be slow.
@@ -157,7 +160,7 @@ bool same_step(const AttentionRecord& a, const AttentionRecord& b, size_t t) {
     return u.text == v.text && u.log_probability == v.log_probability;
   };
   return x.text == y.text && x.begin == y.begin && x.end == y.end && x.starts_word == y.starts_word &&
-         p.log_probability == q.log_probability &&
+         p.log_probability == q.log_probability && p.copy_probability == q.copy_probability &&
          std::equal(p.alternatives.begin(), p.alternatives.end(), q.alternatives.begin(), q.alternatives.end(),
                     same_alternative);
 }

@@ -35,8 +35,12 @@ std::vector<Setup> setups() {
       [](ModelConfig& c) { c.self_attention.scope = "local-p", c.self_attention.window = 2; });
   add("transformer_local_m_self", "transformer",
       [](ModelConfig& c) { c.self_attention.scope = "local-m", c.self_attention.window = 2; });
-  add("bahdanau_copy", "bahdanau", [](ModelConfig& c) { c.copy = true; });
-  add("transformer_copy", "transformer", [](ModelConfig& c) { c.copy = true, c.attention.heads = 2; });
+  add("bahdanau_copy", "bahdanau", [](ModelConfig& c) { c.copy = "mixture"; });
+  add("bahdanau_pointer", "bahdanau", [](ModelConfig& c) { c.copy = "pointer"; });
+  add("luong_copy_own", "luong", [](ModelConfig& c) { c.copy = "mixture", c.copy_attention = "own"; });
+  add("transformer_copy", "transformer", [](ModelConfig& c) { c.copy = "mixture", c.attention.heads = 2; });
+  add("transformer_pointer_own", "transformer",
+      [](ModelConfig& c) { c.copy = "pointer", c.copy_attention = "own"; });
   for (Setup& setup : encoder_setups()) all.push_back(std::move(setup));
   return all;
 }

@@ -69,7 +69,7 @@ TEST(Classification, TheTextHasTables) {
   const std::string text = classification_report(outcomes, labels).text();
   EXPECT_NE(text.find("3 texts, accuracy 66.67, macro-F1 66.67"), std::string::npos) << text;
   EXPECT_NE(text.find("书籍       50.00  100.00   66.67        1\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("       书籍  b\n书籍     1  0\nb        1  1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("       书籍  b\n书籍      1  0\nb         1  1\n"), std::string::npos) << text;
   EXPECT_EQ(classification_report({}, labels).accuracy(), 0.0);
 }
 

@@ -102,6 +102,41 @@ void add_softmax(std::vector<Case>& list) {
                     return {cross_entropy(x[0], ints(s, {0, 3, 12, 7}), 0.1f)};
                   },
                   {64, 4}});
+  list.push_back({"negative_log_likelihood",
+                  {"cross_entropy", "cross_entropy_grad"},
+                  {{{4, 13}, -4, 4}},
+                  [](auto& x, auto& s) -> std::vector<Var> {
+                    return {negative_log_likelihood(x[0], ints(s, {0, 3, -1, 7}))};
+                  },
+                  {64, 4}});
+}
+
+// Repeated source tokens, targets outside the source, targets outside the vocabulary, and targets that are ignored.
+void add_pointer_loss(std::vector<Case>& list) {
+  for (const Shape& shape : {Shape{3, 2, 5, 7}, Shape{1, 1, 1, 1}, Shape{2, 3, 4, 67}, Shape{5, 1, 3, 0}}) {
+    const int64_t batch = shape[0], steps = shape[2], keys = shape[3];
+    const auto ids = [](const Setting& s, const Shape& of, int64_t different) {
+      std::vector<int32_t> x(static_cast<size_t>(of.count()));
+      for (size_t i = 0; i < x.size(); ++i)
+        x[i] = static_cast<int32_t>(static_cast<int64_t>(i * i + 3 * i) % different);
+      return ints(s, x, of);
+    };
+    const auto targets = [=](const Setting& s) {
+      return PointerTargets{
+          .source = ids(s, {batch, keys}, 5), .targets = ids(s, {steps, batch}, 7), .vocabulary = 3, .ignore = 2};
+    };
+    const std::string size = fmt::format("{}x{}x{}x{}", batch, shape[1], steps, keys);
+    list.push_back({"pointer_loss_" + size,
+                    {"pointer_loss", "pointer_loss_grad"},
+                    {{shape, 0.01, 1}, {{steps, batch}, 0.1, 4, true}, parameter({steps, batch}, 3)},
+                    [=](auto& x, auto& s) -> std::vector<Var> { return {pointer_loss(x[0], x[1], x[2], targets(s))}; },
+                    {64, 8}});
+    list.push_back({"pointer_loss_without_vocabulary_" + size,
+                    {"pointer_loss", "pointer_loss_grad"},
+                    {{shape, 0.01, 1}},
+                    [=](auto& x, auto& s) -> std::vector<Var> { return {pointer_loss(x[0], {}, {}, targets(s))}; },
+                    {64, 8}});
+  }
 }
 
 void add_attention(std::vector<Case>& list) {

@@ -15,6 +15,7 @@ inline Tensor ints(const Setting& s, const std::vector<int32_t>& x) {
 inline Input parameter(const Shape& shape, double bound = 1.0) { return {shape, -bound, bound, true}; }
 
 void add_softmax(std::vector<Case>& list);
+void add_pointer_loss(std::vector<Case>& list);
 void add_attention(std::vector<Case>& list);
 void add_indexing(std::vector<Case>& list);
 void add_image_layers(std::vector<Case>& list);

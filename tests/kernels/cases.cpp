@@ -351,6 +351,7 @@ const std::vector<Case>& cases() {
     add_data(all);
     add_norms(all);
     add_softmax(all);
+    add_pointer_loss(all);
     add_attention(all);
     add_recurrence(all);
     add_images(all);

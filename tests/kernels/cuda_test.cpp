@@ -69,8 +69,9 @@ TEST_F(Cuda, BroadcastGradients) {
   struct Extent {
     int64_t outer, middle, inner;
   };
-  for (const auto& [outer, middle, inner] : {Extent{2000, 40, 1}, Extent{1, 1, 40000}, Extent{40, 1, 1000},
-                                             Extent{1, 300, 50}, Extent{7, 30, 90}, Extent{1, 5000, 1}}) {
+  for (const auto& [outer, middle, inner] :
+       {Extent{2000, 40, 1}, Extent{1, 1, 40000}, Extent{40, 1, 1000}, Extent{1, 300, 50}, Extent{7, 30, 90},
+        Extent{1, 5000, 1}, Extent{1, 2'200'000, 1}, Extent{2, 2'200'000, 1}}) {
     expect_right(fmt::format("multiply {} {} {}", outer, middle, inner), 256, 2,
                  [outer = outer, middle = middle, inner = inner](Maker& make) -> std::vector<Tensor> {
                    const Shape whole{outer, middle, inner};

@@ -35,8 +35,11 @@ std::vector<Setup> setups() {
     add("shaw", [](ModelConfig& c) { c.attention.relative = c.self_attention.relative = "shaw"; });
     add("alibi", [](ModelConfig& c) { c.attention.relative = c.self_attention.relative = "alibi"; });
     add("tied", [](ModelConfig& c) { c.tie_embeddings = true; });
-    add("copy", [](ModelConfig& c) { c.copy = true; });
-    add("copy-heads", [](ModelConfig& c) { c.copy = true, c.attention.heads = 2; });
+    add("copy", [](ModelConfig& c) { c.copy = "mixture"; });
+    add("copy-heads", [](ModelConfig& c) { c.copy = "mixture", c.attention.heads = 2; });
+    add("copy-own", [](ModelConfig& c) { c.copy = "mixture", c.copy_attention = "own"; });
+    add("pointer", [](ModelConfig& c) { c.copy = "pointer"; });
+    add("pointer-own", [](ModelConfig& c) { c.copy = "pointer", c.copy_attention = "own"; });
     if (entry.self_attention) {
       add("rotary", [](ModelConfig& c) { c.self_attention.relative = "rotary", c.positions = "none"; });
       add("post-norm", [](ModelConfig& c) { c.norm = "post", c.positions = "learned", c.activation = "gelu"; });
@@ -208,7 +211,7 @@ TEST(ModelWeights, AreWhatASentenceWasReadWith) {
 TEST(Copying, GivesSourceTokensTheirAttentionWeights) {
   for (const std::string& architecture : attending_models()) {
     ModelConfig config = small_config(architecture);
-    config.copy = true;
+    config.copy = "mixture";
     Parameters parameters(kReference, DType::kF64);
     const auto model = make_model(parameters, config, {kWords, kWords});
     parameters.allocate(3);
@@ -237,12 +240,140 @@ TEST(Copying, GivesSourceTokensTheirAttentionWeights) {
   }
 }
 
-TEST(Copying, NeedsOneVocabulary) {
-  ModelConfig config = small_config("bahdanau");
-  config.copy = true;
-  Parameters parameters(kReference, DType::kF64);
-  EXPECT_ERROR(make_model(parameters, config, {kWords + 1, kWords}),
-               "model.copy: expected one vocabulary for source and target, got 12 and 11 tokens");
+// Every attending decoder, as a mixture and as a pointer, with either attention.
+std::vector<Setup> copying_setups() {
+  std::vector<Setup> all;
+  for (const std::string& architecture : attending_models()) {
+    for (const char* copy : {"mixture", "pointer"}) {
+      for (const char* attention : {"cross", "own"}) {
+        Setup setup{architecture + "_" + copy + "_" + attention, small_config(architecture)};
+        setup.config.copy = copy;
+        setup.config.copy_attention = attention;
+        if (architecture_named(architecture).recurrent) setup.config.attention.coverage = true;
+        all.push_back(setup);
+      }
+    }
+  }
+  return all;
+}
+
+// A source with repeated tokens and three extended ids; targets of the vocabulary, of extended ids, and padding.
+struct CopyScene : Scene {
+  static constexpr int64_t kExtended = 8;
+  CopyScene() {
+    constexpr int32_t v = kWords;
+    source.copied = from_host(std::vector<int32_t>{4, v, 5, v, 6, 3,               // repeated, known and extended
+                                                   v, 4, v + 1, 3, 0, 0,           // padded
+                                                   v + 2, v, v + 1, v + 2, 3, 0},  //
+                              {kBatch, kSourceLength}, kReference);
+    source.extended = kExtended;
+    targets.ids = from_host(std::vector<int32_t>{v, 4, v + 2, 4, v + 1, v, 5, 3, v + 2, 3, 0, 3},
+                            {kTargetLength, kBatch}, kReference);
+    targets.generated =
+        from_host(std::vector<int32_t>{0, 4, 0, 4, 0, 0, 5, 3, 0, 3, 0, 3}, {kTargetLength, kBatch}, kReference);
+    targets.ignore = 0;
+  }
+  KnownTargets targets;
+};
+
+class CopyingTest : public ::testing::TestWithParam<Setup> {
+ protected:
+  CopyingTest() : model(make_model(parameters, GetParam().config, {kWords + 2, kWords})) { parameters.allocate(3); }
+  Parameters parameters{kReference, DType::kF64};
+  std::unique_ptr<EncoderDecoder> model;
+  CopyScene scene;
+};
+
+TEST_P(CopyingTest, ProbabilitiesSumToOne) {
+  const TeacherForced forced = model->teacher_force(scene.source, scene.before);
+  const int64_t size = kWords + CopyScene::kExtended;
+  ASSERT_EQ(forced.logits.shape(), (Shape{kTargetLength, kBatch, size}));
+  for (int64_t row = 0; row < kTargetLength * kBatch; ++row) {
+    double total = 0;
+    for (int64_t v = 0; v < size; ++v) total += std::exp(forced.logits.value().data<double>()[row * size + v]);
+    EXPECT_NEAR(total, 1, 1e-12);
+  }
+}
+
+TEST_P(CopyingTest, LossesAreThoseOfTheDistribution) {
+  const TeacherForced forced = model->teacher_force(scene.source, scene.before);
+  const Tensor expected = cross_entropy(forced.logits, scene.targets.ids, 0.0f, 0).value();
+  const TeacherForced known = model->teacher_force(scene.source, scene.before, {}, {}, &scene.targets);
+  EXPECT_FALSE(known.logits);
+  for (int64_t i = 0; i < kTargetLength * kBatch; ++i) {
+    EXPECT_NEAR(known.losses.value().data<double>()[i], expected.data<double>()[i], 1e-12) << i;
+  }
+}
+
+TEST_P(CopyingTest, LossesHaveTheirGradient) {
+  const auto loss = [&] {
+    return mean(model->teacher_force(scene.source, scene.before, {}, {}, &scene.targets).losses);
+  };
+  Tape tape(kReference);
+  tape.reset();
+  {
+    const TapeScope tape_scope(tape);
+    tape.backward(loss());
+  }
+  expect_gradients(parameters, {.step = 1e-5, .tolerance = 1e-8, .draws = 4},
+                   [&] { return loss().value().data<double>()[0]; });
+}
+
+// Steps with extended ids, of sentences that leave the batch, give what teacher forcing gives.
+TEST_P(CopyingTest, StepsToWhatItWouldBeForcedTo) {
+  const TeacherForced forced = model->teacher_force(scene.source, scene.before);
+  const auto decoder = model->decode(scene.source, {.beams = 1, .longest = kTargetLength, .capture = true});
+  const int64_t size = kWords + CopyScene::kExtended;
+  std::vector<int32_t> left = {0, 1, 2};
+  for (int64_t t = 0; t < kTargetLength; ++t) {
+    std::vector<int32_t> ids;
+    for (const int32_t b : left) ids.push_back(scene.before.data<int32_t>()[t * kBatch + b]);
+    const Var logits = decoder->step(from_host(ids, {1, std::ssize(ids)}, kReference));
+    for (size_t i = 0; i < left.size(); ++i) {
+      for (int64_t v = 0; v < size; ++v) {
+        EXPECT_NEAR(logits.value().data<double>()[static_cast<int64_t>(i) * size + v],
+                    forced.logits.value().data<double>()[(t * kBatch + left[i]) * size + v], 1e-10);
+      }
+    }
+    const AttentionTrace copy = decoder->attentions().back();
+    EXPECT_EQ(copy.kind, AttentionKind::kCopy);
+    EXPECT_EQ(static_cast<bool>(copy.center), GetParam().config.copy == "mixture");
+    if (t != 1) continue;
+    decoder->select_sentences(from_host(std::vector<int32_t>{2, 1}, {2}, kReference));
+    left = {2, 1};
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Copying, CopyingTest, ::testing::ValuesIn(copying_setups()),
+                         [](const auto& test) { return test.param.name; });
+
+// Smoothing weakens the gradient of the generated token, in proportion to the probability that it was generated.
+TEST(Copying, SmoothingAppliesToGeneratedTokens) {
+  const Tensor targets = from_host(std::vector<int32_t>{2, 1}, {2, 1}, kReference);
+  const Tensor source = from_host(std::vector<int32_t>{2, 3}, {1, 2}, kReference);
+  const auto gradient = [&](float smoothing, bool mixed) {
+    const Tensor values = from_host(std::vector<double>{0.1, 0.7, -0.3, 0.2, 0.4, -1, 0.5, 0}, {2, 1, 4}, kReference);
+    Gradient of_logits(values);
+    const Var logits(values, &of_logits);
+    const Var weights(from_host(std::vector<double>{0.4, 0.6, 0.3, 0.7}, {1, 1, 2, 2}, kReference));
+    const Var gate(from_host(std::vector<double>{0.3, -0.4}, {2, 1}, kReference));
+    Tape tape(kReference);
+    tape.reset();
+    const TapeScope scope(tape);
+    const Var nll = negative_log_likelihood(logits, targets, smoothing);
+    const Var loss = mixed ? pointer_loss(weights, nll, gate, {.source = source, .targets = targets, .vocabulary = 4})
+                           : cross_entropy(logits, targets, smoothing);
+    tape.backward(sum(loss));
+    return to_host<double>(of_logits.sum);
+  };
+  const std::vector<double> plain = gradient(0, false), smooth = gradient(0.1f, false), mixed = gradient(0, true),
+                            both = gradient(0.1f, true);
+  for (size_t i = 0; i < plain.size(); ++i) {
+    const double generated = mixed[i / 4 * 4] / plain[i / 4 * 4];  // its share of the target's probability
+    EXPECT_NEAR(both[i], generated * smooth[i], 1e-12);
+  }
+  EXPECT_LT(mixed[0] / plain[0], 0.9);         // a part of the first target is copied
+  EXPECT_NEAR(mixed[4] / plain[4], 1, 1e-12);  // the second is not in the source
 }
 
 TEST(ModelErrors, SayWhatDoesNotGoTogether) {

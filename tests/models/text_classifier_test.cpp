@@ -118,7 +118,9 @@ TEST(TextClassifier, HopsHaveWeightsOfTheirOwn) {
       float sum = 0;
       for (size_t t = 0; t < 4; ++t) {
         const float weight = weights[(b * 3 + hop) * 4 + t];
-        if (static_cast<int32_t>(t) >= kLengths[b]) EXPECT_EQ(weight, 0.0f);
+        if (static_cast<int32_t>(t) >= kLengths[b]) {
+          EXPECT_EQ(weight, 0.0f);
+        }
         sum += weight;
       }
       EXPECT_NEAR(sum, 1.0f, 1e-5f);

@@ -355,6 +355,21 @@ TEST(Vocabulary, ListsAreSortedByCountThenByBytes) {
   EXPECT_ERROR(train_vocabulary(lines, frequent), "vocabulary: expected text with words that occur at least 9 times");
 }
 
+TEST(Vocabulary, ListsMayIgnoreCase) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> lines = {"The DOG the Ängste", "ängste"};
+  for (const char* kind : {"word", "character"}) {
+    VocabularyOptions options{.kind = kind, .lowercase = true};
+    save_vocabulary(*train_vocabulary(lines, options).vocabulary, folder.path(), "source");
+    const auto vocabulary = load_vocabulary(folder.path(), "source");
+    EXPECT_EQ(vocabulary->encode("THE dog ÄNGSTE"), vocabulary->encode("the dog ängste"));
+    for (const int32_t id : vocabulary->encode("ÄNGSTE DOG")) EXPECT_NE(id, kUnknown);
+    const std::vector<Token> tokens = vocabulary->tokenise("The ÄNGSTE");
+    EXPECT_EQ(tokens.front().text, std::string(kind) == "word" ? "The" : "T");  // as it is written
+    EXPECT_EQ(tokens.back().end, 11u);
+  }
+}
+
 TEST(Vocabulary, FilesOfListsAreChecked) {
   const TemporaryFolder folder;
   const auto load = [&](std::string_view text) {
@@ -406,7 +421,7 @@ TEST(Vocabulary, OneKindReplacesAnother) {
 
 TEST(Vocabulary, UnknownKindsAreRefused) {
   EXPECT_ERROR(train_vocabulary(corpus(), options("syllable")),
-               "expected unigram, bpe, word or character as kind, got \"syllable\"");
+               "expected unigram, bpe, word, token or character as kind, got \"syllable\"");
 }
 
 TEST(Vocabulary, CaseFoldingKeepsTheOffsetsOfTheText) {

@@ -145,9 +145,11 @@ std::string translation_json(const Hosted& model, const Job& job, size_t i, Atte
   json = with_member(std::move(json), "source_tokens", std::to_string(translation.source_tokens));
   const Job::Translate& request = job.translate();
   if (request.wants_tree && !request.trees[i].nodes.empty()) {
-    json = with_member(
-        std::move(json), "tree",
-        dump(tree_json(request.trees[i], *model.translator().model().target, attention == Attention::kCompact)));
+    json =
+        with_member(std::move(json), "tree",
+                    dump(tree_json(request.trees[i],
+                                   ExtendedVocabulary(model.translator().model().target, job.sources[i]->copied.words),
+                                   attention == Attention::kCompact)));
   }
   return json;
 }

@@ -330,7 +330,8 @@ Work Api::stream(const Call& call, const std::shared_ptr<const Served>& served, 
     const Hosted& model = *served->model;
     return event("start", dump({{"source", source_json(model, *job->sources[0])}, {"model", model.name()}}));
   };
-  const auto recorder = std::make_shared<StepRecorder>(served->model->translator().models());
+  const auto recorder =
+      std::make_shared<StepRecorder>(served->model->translator().models(), job->sources[0]->copied.words);
   const auto sent = std::make_shared<int64_t>(0);
   work.step = [served, recorder, wanted, sent](const SearchStep& step) {
     std::string events;

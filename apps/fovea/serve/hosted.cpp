@@ -48,7 +48,8 @@ Json language(const std::string& code) { return code.empty() ? Json() : Json(cod
 
 Json attentions(const Model& model) {
   Json list = Json::array();
-  for (const AttentionKind kind : {AttentionKind::kCross, AttentionKind::kEncoderSelf, AttentionKind::kDecoderSelf}) {
+  for (const AttentionKind kind :
+       {AttentionKind::kCross, AttentionKind::kCopy, AttentionKind::kEncoderSelf, AttentionKind::kDecoderSelf}) {
     for (const AttentionInfo& a : model.attentions()) {
       if (a.kind != kind) continue;
       list.push_back({{"kind", name_of(kind)},

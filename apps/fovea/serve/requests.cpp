@@ -64,27 +64,49 @@ void check_texts(const std::vector<std::string>& texts, const Limits& limits) {
 
 constexpr int64_t kMaxPrefix = 40'000;  // bytes
 
-ForcedPrefix read_prefix(Members& members, const Hosted& model) {
-  ForcedPrefix forced;
-  const auto add_token = [&](const std::string& name, const std::string& text) {
-    const std::vector<int32_t>& ids = model.token_ids(text);
-    if (ids.empty()) throw bad_request(fmt::format("{}: the model has no token \"{}\".", name, brief(text)));
-    forced.push_back(ids);
-  };
+// The prefix of a request, as it was written: its ids depend on the words that a source lets the model copy.
+struct WrittenPrefix {
+  std::string text;                 // or tokens
+  std::vector<std::string> tokens;  // of the prefix, unless it is a text
+  std::string next;                 // the token after it
+  bool empty() const { return text.empty() && tokens.empty() && next.empty(); }
+};
+
+WrittenPrefix read_prefix(Members& members) {
+  WrittenPrefix written;
   if (const Json* prefix = members.find("prefix")) {
     if (prefix->is_string()) {
       if (std::ssize(prefix->get_ref<const std::string&>()) > kMaxPrefix) {
         throw too_large(fmt::format("prefix: expected at most {} bytes.", kMaxPrefix));
       }
-      for (const int32_t id : model.translator().model().target->encode(prefix->get<std::string>())) {
-        forced.push_back({id});
-      }
+      written.text = prefix->get<std::string>();
     } else {
-      for (const std::string& token : members.texts("prefix")) add_token("prefix", token);
+      written.tokens = members.texts("prefix");
     }
   }
-  const std::string next = members.text("next");
-  if (!next.empty()) add_token("next", next);
+  written.next = members.text("next");
+  return written;
+}
+
+ForcedPrefix prefix_ids(const WrittenPrefix& written, const Hosted& model, const TokenisedLine& source) {
+  const Translator& translator = model.translator();
+  ForcedPrefix forced;
+  const auto add_token = [&](const std::string& name, const std::string& text) {
+    std::vector<int32_t> ids = model.token_ids(text);
+    const std::vector<std::string>& words = source.copied.words;
+    if (const auto found = std::find(words.begin(), words.end(), text); found != words.end()) {
+      ids.push_back(static_cast<int32_t>(translator.model().target->size() + (found - words.begin())));
+    }
+    if (ids.empty()) throw bad_request(fmt::format("{}: the model has no token \"{}\".", name, brief(text)));
+    forced.push_back(std::move(ids));
+  };
+  if (!written.text.empty()) {
+    for (const int32_t id : translator.target_ids(source, *translator.tokenise_target(written.text))) {
+      forced.push_back({id});
+    }
+  }
+  for (const std::string& token : written.tokens) add_token("prefix", token);
+  if (!written.next.empty()) add_token("next", written.next);
   return forced;
 }
 
@@ -254,7 +276,7 @@ std::shared_ptr<Job> plain_job(const Hosted& model, std::vector<std::string> tex
   check_texts(texts, limits);
   std::vector<SharedLine> sources;  // one by one: connections have no threads to spare
   for (std::string& text : texts) {
-    sources.push_back(tokenise(std::move(text), *model.translator().model().source, offsets));
+    sources.push_back(model.translator().tokenise_source(std::move(text), offsets));
   }
   return std::make_shared<Job>(std::move(sources), Job::Translate{.search = search});
 }
@@ -270,22 +292,20 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   search.capture_weights = attention;
   search.alternatives = members.count("alternatives", attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
   search.edits = read_edits(members, *model.translator().model().model);
-  const ForcedPrefix forced = read_prefix(members, model);
+  const WrittenPrefix prefix = read_prefix(members);
   const auto job = plain_job(model, members.texts("text", &wanted.is_list), search, limits,
                              attention || wanted.stream ? Offsets::kTokens : Offsets::kNone);
   Job::Translate& request = job->translate();
   if (attention) check_encoder_weights(*job, model, wanted.attention);
-  if (!forced.empty()) {
-    const int64_t longest = std::min(search.max_length, Limits::kMostLength);
-    if (std::ssize(forced) >= longest) {
-      throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", longest, forced.size()));
-    }
-    request.search.prefixes.assign(job->sources.size(), forced);
-    check_search(request.search);
-    const int64_t most = model.translator().max_target();
-    if (most > 0 && std::ssize(forced) >= most) {
+  if (!prefix.empty()) {
+    const int64_t most =
+        smaller_limit(std::min(search.max_length, Limits::kMostLength), model.translator().max_target());
+    for (const SharedLine& source : job->sources) {
+      const ForcedPrefix& forced = request.search.prefixes.emplace_back(prefix_ids(prefix, model, *source));
+      if (std::ssize(forced) < most) continue;
       throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", most, forced.size()));
     }
+    check_search(request.search);
   }
   if (wanted.stream && job->sources.size() != 1) throw bad_request("stream: expected one text.");
   if (!search.edits.empty() && job->sources.size() != 1) throw bad_request("edits: expected one text.");
@@ -307,13 +327,13 @@ std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limi
   request.options.edits = read_edits(members, *translator.model().model);
   const bool alone = !request.options.edits.empty();
 
-  const SharedLine source = tokenise(text, *translator.model().source, Offsets::kTokens);
+  const SharedLine source = translator.tokenise_source(text, Offsets::kTokens);
   const int64_t source_tokens = std::ssize(source->ids), max_source = translator.max_source();
   if (source_tokens == 0) throw bad_request("text: expected a text with words.");
   if (source_tokens > max_source) {
     throw too_large(fmt::format("text: expected at most {} tokens, got {}.", max_source, source_tokens));
   }
-  request.targets = {tokenise(target, *translator.model().target)};
+  request.targets = {translator.tokenise_target(target)};
   const int64_t target_tokens = std::ssize(request.targets[0]->ids) + 1;
   const int64_t most = translator.max_target() > 0 ? translator.max_target() : Limits::kMostLength;
   if (target_tokens > most) {

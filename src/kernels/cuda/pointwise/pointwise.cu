@@ -140,6 +140,11 @@ template <class F, class T> struct GradOfBInColumns : GradOfB<F, T> {
   __device__ float operator()(int64_t o, int64_t j) const { return this->at(j, o * this->middle + j); }
 };
 
+// The gradient of a b that is not broadcast.
+template <class F, class T> __global__ void binary_grad_b_kernel(GradOfB<F, T> grad, T* db, int64_t count) {
+  for (int64_t k = first_element(); k < count; k += element_stride()) add(db + k, grad.at(k, k));
+}
+
 }  // namespace
 
 void affine(Stream& stream, const AffineArgs& args) {
@@ -211,7 +216,9 @@ void binary_grad(Stream& stream, const BinaryGradArgs& args) {
       if (!args.db || middle == 0) return;
       const GradOfB<F, T> grad = {a, b, dy, middle, inner};
       const SumTo<T> db = {args.db.data<T>()};
-      if (inner == 1 && middle > 1) {
+      if (outer == 1 && inner == 1) {
+        launch(stream, binary_grad_b_kernel<F, T>, elements_grid(middle), grad, args.db.data<T>(), middle);
+      } else if (inner == 1 && middle > 1) {
         column_sums(stream, 1, outer, middle, GradOfBInColumns<F, T>{grad}, db);
       } else {
         row_sums(stream, middle, outer * inner, GradOfBInRows<F, T>{grad}, db);

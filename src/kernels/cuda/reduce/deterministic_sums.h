@@ -60,12 +60,14 @@ template <class F, class Y> void row_sums(Stream& stream, int64_t rows, int64_t 
 constexpr int kColumnRows = 16;        // threads of a block along y
 constexpr int64_t kShortColumn = 256;  // fewest rows of a piece
 
-// Calls f(outer * rows + row, column).
+// Calls f(outer * rows + row, column). The blocks of all columns come first in the grid's only axis, which may have
+// more blocks than the others.
 template <class F, class Put>
 __global__ void column_sums_kernel(int64_t rows, int64_t columns, int64_t pieces, int64_t piece, F f, Put to) {
   __shared__ float sums[kColumnRows][kWarp];
-  const int64_t column = int64_t{blockIdx.y} * kWarp + threadIdx.x;
-  const int64_t outer = blockIdx.x / pieces, which = blockIdx.x % pieces;
+  const int64_t across = (columns + kWarp - 1) / kWarp, group = blockIdx.x / across;
+  const int64_t column = blockIdx.x % across * kWarp + threadIdx.x;
+  const int64_t outer = group / pieces, which = group % pieces;
   const int64_t begin = which * piece, end = begin + piece < rows ? begin + piece : rows;
   float sum = 0.0f;
   if (column < columns) {
@@ -76,7 +78,7 @@ __global__ void column_sums_kernel(int64_t rows, int64_t columns, int64_t pieces
   __syncthreads();
   if (threadIdx.y != 0 || column >= columns) return;
   for (int i = 1; i < kColumnRows; ++i) sum += sums[i][threadIdx.x];
-  to.put(int64_t{blockIdx.x} * columns + column, sum);
+  to.put(group * columns + column, sum);
 }
 
 // Reads the partial sums [outer, pieces, columns].
@@ -91,8 +93,7 @@ void column_sums(Stream& stream, int64_t outer, int64_t rows, int64_t columns, F
   constexpr int64_t kShortPiece = kShortColumn, kEnoughBlocks = 528;
   const auto sum_up = [&](auto reader, auto out, int64_t count, int64_t piece) {
     const int64_t pieces = std::max<int64_t>(ceil_div(count, piece), 1);
-    const Grid grid = {dim3(to_unsigned(outer * pieces), to_unsigned(ceil_div(columns, kWarp))),
-                       dim3(kWarp, kColumnRows)};
+    const Grid grid = {dim3(to_unsigned(outer * pieces * ceil_div(columns, kWarp))), dim3(kWarp, kColumnRows)};
     launch(stream, column_sums_kernel<decltype(reader), decltype(out)>, grid, count, columns, pieces, piece, reader,
            out);
   };
