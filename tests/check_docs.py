@@ -28,7 +28,8 @@ SHORT = ["training.steps=4", "training.minutes=1", "data.generated=400", "data.g
 # Texts of the reader's own: (source, target, how many pairs).
 TEXTS = [("my.en", "my.de", 300), ("train.en", "train.de", 300), ("train.en", "train.zh", 300), ("val.en", "val.de", 20),
          ("val.en", "val.zh", 20), ("train.letters", "train.sounds", 300), ("val.letters", "val.sounds", 20),
-         ("test.en", "test.de", 10), ("new.en", "unused", 5)]
+         ("test.en", "test.de", 10), ("new.en", "unused", 5), ("abstracts.txt", "titles.txt", 300),
+         ("val.abstracts", "val.titles", 20), ("documents.txt", "summaries.txt", 300), ("talk.source", "talk.target", 300)]
 SECONDS = 120  # for a command
 
 
@@ -76,6 +77,9 @@ class Reader:
             self.port = free.getsockname()[1]
         for seed, (source, target, count) in enumerate(TEXTS, 1):
             self.type(f"fovea data dates -n {count} --seed {seed} --source {source} --target {target}")
+
+        talk = '{"turns": ["Are you coming, %d?", "In a minute.", "Good, I will wait for %d."]}\n'
+        (folder / "talks.jsonl").write_text("".join(talk % (i, i) for i in range(100)))
 
     def type(self, command):
         try:

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "base/thousands.h"
@@ -21,6 +22,7 @@
 #include "fovea/evaluate_alignment.h"
 #include "fovea/evaluate_answers.h"
 #include "fovea/evaluate_classes.h"
+#include "fovea/evaluate_summaries.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
 #include "store/shipped.h"
@@ -34,8 +36,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct EvaluateFlags : ModelFlags {
-  std::vector<std::string> references, names = {"bleu", "chrf"};
+  std::vector<std::string> references, names;                 // names of metrics: empty to choose by the model's task
   std::string hypotheses, source, output, groups, tokenizer;  // tokenizer: empty to choose by the text
+  int64_t lead = -1;  // sentences of the baseline; -1 to choose by the model's task
   bool by_length = false, several = false, json = false, lowercase = false;
   SearchOptions search;
   AlignmentTest alignment;
@@ -70,6 +73,8 @@ std::vector<Metric> metrics_named(const std::string& name, const BleuOptions& bl
     return {{"value F1", [](Segments s) { return slot_score(s).values.f1(); }},
             {"pair F1", [](Segments s) { return slot_score(s).pairs.f1(); }}};
   }
+  if (name == "rouge") return rouge_metrics();
+  if (name == "distinct") return distinct_metrics();
   return {{"exact", exact_match}};
 }
 
@@ -83,6 +88,8 @@ Json score_json(const std::string& name, std::span<const Segment> segments, cons
     const SlotScore score = slot_score(segments);
     return {{"values", json_of(score.values)}, {"pairs", json_of(score.pairs)}};
   }
+  if (name == "rouge") return rouge_json(segments);
+  if (name == "distinct") return distinct_json(segments);
   return metrics_named(name, bleu).front().score(segments);
 }
 
@@ -90,6 +97,8 @@ Json score_json(const std::string& name, std::span<const Segment> segments, cons
 std::string score_line(const std::string& name, std::span<const Segment> segments, const BleuOptions& bleu) {
   if (name == "bleu") return corpus_bleu(segments, bleu).line();
   if (name == "slots") return slot_score(segments).line();
+  if (name == "rouge") return rouge_line(segments);
+  if (name == "distinct") return distinct_line(segments);
   const Metric metric = metrics_named(name, bleu).front();
   return fmt::format("{} = {:.2f}", metric.name, metric.score(segments));
 }
@@ -168,6 +177,16 @@ TestSet read_set(const EvaluateFlags& flags) {
   }
   if (flags.several) join_same_sources(set);
   return set;
+}
+
+// Metrics and baseline that suit the model's task, where none were chosen.
+void choose_metrics(EvaluateFlags& flags) {
+  const std::string task = flags.models.empty() ? "" : task_of_model(find_model(flags.models.front()));
+  if (flags.lead < 0) flags.lead = task == "summarise" ? 1 : 0;
+  if (!flags.names.empty()) return;
+  flags.names = {"bleu", "chrf"};
+  if (task == "summarise" || (flags.models.empty() && flags.lead > 0)) flags.names = {"rouge"};
+  if (task == "dialogue") flags.names = {"bleu", "distinct"};
 }
 
 // Fills in the hypotheses and returns the perplexity of the first references.
@@ -268,7 +287,7 @@ int evaluate_links(const EvaluateFlags& flags) {
   return evaluate_alignment(test, flags);
 }
 
-int evaluate(const EvaluateFlags& flags) {
+int evaluate(EvaluateFlags flags) {
   if (!flags.alignment.gold.empty()) return evaluate_links(flags);
   const std::string task = flags.models.empty() ? "" : task_of_model(find_model(flags.models.front()));
   const std::string answer_metrics = answer_metrics_among(flags.names);
@@ -280,15 +299,21 @@ int evaluate(const EvaluateFlags& flags) {
     return evaluate_classes({flags.source, flags.output, flags.json}, flags.for_predictor());
   }
   check(!flags.references.empty(), "evaluate: expected --references");
-  check(flags.models.empty() != flags.hypotheses.empty(), "evaluate: expected either --hypotheses or --model, got {}",
-        flags.models.empty() ? "neither" : "both");
+  const bool only_lead = flags.models.empty() && flags.hypotheses.empty() && flags.lead > 0;
+  check(only_lead || flags.models.empty() != flags.hypotheses.empty(),
+        "evaluate: expected either --hypotheses or --model, got {}", flags.models.empty() ? "neither" : "both");
   check(flags.models.empty() || !flags.source.empty(), "evaluate: --model needs --source");
+  check(flags.lead <= 0 || !flags.source.empty(), "evaluate: --lead needs --source");
   check(!flags.several || !flags.source.empty(), "evaluate: --join-sources needs --source");
   check(!flags.by_length || !flags.source.empty(), "evaluate: --by-length needs --source");
   check_search_flags(flags.search);
+  choose_metrics(flags);
   TestSet set = read_set(flags);
   Json json{{"segments", set.segments.size()}};
   if (!flags.models.empty()) json["perplexity"] = run_models(flags, set);
+  std::vector<Segment> lead;
+  if (flags.lead > 0) lead = lead_segments(set.sources, set.segments, flags.lead);
+  if (only_lead) set.segments = std::exchange(lead, {});
   const BleuOptions bleu{.tokenizer = tokenizer_named(choose_tokenizer(flags, set)), .lowercase = flags.lowercase};
   std::vector<Metric> metrics;
   for (const std::string& name : flags.names) {
@@ -296,6 +321,7 @@ int evaluate(const EvaluateFlags& flags) {
     json[name] = score_json(name, set.segments, bleu);
     if (const std::string text = signature(name, set.segments, bleu); !text.empty()) json[name + "_signature"] = text;
   }
+  if (!lead.empty()) json["lead"] = rouge_json(lead);
   if (flags.json) {
     for (const auto& column : set.groups) json["groups"].push_back(json_of_groups(flags, set, column, bleu));
     fmt::print("{}\n", json.dump(2));
@@ -306,6 +332,10 @@ int evaluate(const EvaluateFlags& flags) {
     const std::string text = signature(name, set.segments, bleu);
     fmt::print("{}{}\n", score_line(name, set.segments, bleu), text.empty() ? "" : "  [" + text + "]");
   }
+  if (!lead.empty()) {
+    fmt::print("{}  [baseline: the first {}of each source]\n", rouge_line(lead),
+               flags.lead == 1 ? "sentence " : counted(flags.lead, "sentence") + " ");
+  }
   if (json.contains("perplexity")) fmt::print("perplexity = {:.3f}\n", json["perplexity"].get<double>());
   if (flags.by_length) print_by_length(flags, set, metrics);
   for (const auto& column : set.groups) fmt::print("\n{}", by_group(set.segments, column, metrics).text());
@@ -315,8 +345,8 @@ int evaluate(const EvaluateFlags& flags) {
 }  // namespace
 
 void add_evaluate(CLI::App& app, Run& run) {
-  CLI::App* command =
-      app.add_subcommand("evaluate", "Evaluate translations: BLEU and chrF (as sacreBLEU), error rates, exact match.");
+  CLI::App* command = app.add_subcommand(
+      "evaluate", "Evaluate translations, summaries or replies: BLEU and chrF (as sacreBLEU), ROUGE, error rates.");
   const auto flags = std::make_shared<EvaluateFlags>();
   command->add_option("--hypotheses", flags->hypotheses, "Translations to evaluate, one per line.")->type_name("FILE");
   add_model_flags(*command, *flags)
@@ -331,11 +361,21 @@ void add_evaluate(CLI::App& app, Run& run) {
   command->add_option("-s,--source", flags->source, "Source text.")->type_name("FILE");
   command->add_option("-o,--output", flags->output, "With --model: file for the translations.")->type_name("FILE");
   command
-      ->add_option("--metrics", flags->names,
-                   "Metrics, separated by commas. squad, cmrc: exact match and F1 of answers; by default by the "
-                   "language. slots: F1 of lines `slot = value ; slot = value`.")
+      ->add_option(
+          "--metrics", flags->names,
+          "Metrics, separated by commas. rouge: ROUGE-1, 2 and L; distinct: the share of different words and "
+          "pairs of words; squad, cmrc: exact match and F1 of answers, by default by the "
+          "language; slots: F1 of lines `slot = value ; slot = value`. By default bleu,chrf; for a model "
+          "of the task summarise rouge, of the task dialogue bleu,distinct.")
       ->delimiter(',')
-      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact", "slots", "squad", "cmrc"}));
+      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact", "rouge", "distinct", "slots", "squad", "cmrc"}));
+  command
+      ->add_option("--lead", flags->lead,
+                   "Also score the first N sentences of each source by ROUGE, the baseline of summarisation; 0 to "
+                   "disable. By default 1 for a model of the task summarise, otherwise 0. Without --hypotheses and "
+                   "--model only these are scored.")
+      ->type_name("N")
+      ->check(at_least(0));
   command
       ->add_option("--tokenizer", flags->tokenizer,
                    "Tokenizer for BLEU; by default zh if the references are Chinese, 13a otherwise.")

@@ -1,4 +1,4 @@
-// fovea translate: translates text line by line.
+// fovea translate and fovea summarise: text to text, line by line or a document a file.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,16 +22,25 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kLinesAtOnce = 4096;  // lines that are sorted by length and batched together
+constexpr std::string_view kTitles = "titles";  // the shipped model that summarises
+constexpr size_t kLinesAtOnce = 4096;           // lines that are sorted by length and batched together
+
+// What the two commands call the same things.
+struct Words {
+  std::string_view command, done, result, unit, typed;
+};
+constexpr Words kTranslate = {"translate", "translated", "translation", "line", "type one sentence per line"};
+constexpr Words kSummarise = {"summarise", "summarised", "summary", "document", "type one document per line"};
 
 struct TranslateFlags : ModelFlags {
-  std::vector<std::string> texts;
+  Words words = kTranslate;
+  std::vector<std::string> texts, files;
   std::string input = "-", output;
   bool json = false;
   SearchOptions search;
 };
 
-std::string json_line(const std::string& source, const Translation& translation) {
+std::string json_line(const std::string& source, const Translation& translation, const Words& words) {
   Json candidates = Json::array();
   for (const Translation::Candidate& c : translation.candidates) {
     candidates.push_back({{"text", c.text},
@@ -40,7 +49,7 @@ std::string json_line(const std::string& source, const Translation& translation)
                           {"ended", c.hypothesis.finished}});
   }
   return Json{{"source", source},
-              {"translation", translation.text()},
+              {std::string(words.result), translation.text()},
               {"source_tokens", translation.source_tokens},
               {"cut", translation.truncated},
               {"candidates", std::move(candidates)}}
@@ -72,7 +81,7 @@ class LineTranslator {
     if (lines.empty()) return;
     if (!translator_) load(lines.front());
     const auto show = [&](int64_t done) {
-      console_.live(fmt::format("{} translated", counted(before_ + done, "line")));
+      console_.live(fmt::format("{} {}", counted(before_ + done, flags_.words.unit), flags_.words.done));
     };
     const std::vector<Translation> translations = translator_->translate(lines, flags_.search, show);
     std::string text;
@@ -91,7 +100,7 @@ class LineTranslator {
       }
       if (!translations[i].candidates.front().hypothesis.finished && unfinished_++ == 0)
         first_unfinished_ = place(number);
-      text += flags_.json ? json_line(lines[i], translations[i]) + "\n"
+      text += flags_.json ? json_line(lines[i], translations[i], flags_.words) + "\n"
                           : text_lines(number + 1, translations[i], flags_.search.nbest > 1);
     }
     console_.finish();
@@ -105,22 +114,26 @@ class LineTranslator {
     }
     if (with_unknown_ > 0) console_.line(first_unknown_);
     if (unfinished_ > 0) {
-      console_.line(fmt::format(
-          "{}: warning: the translation reached its maximum length before its end (--max-length, "
-          "--max-ratio){}",
-          first_unfinished_, unfinished_ > 1 ? fmt::format("; so did {}", counted(unfinished_ - 1, "more line")) : ""));
+      console_.line(
+          fmt::format("{}: warning: the {} reached its maximum length before its end (--max-length, --max-ratio){}",
+                      first_unfinished_, flags_.words.result,
+                      unfinished_ > 1 ? fmt::format("; so did {}", counted(unfinished_ - 1, "more line")) : ""));
     }
     output_.commit();
   }
 
  private:
   std::string place(int64_t number) const {
+    if (!flags_.files.empty()) return flags_.files[static_cast<size_t>(number)];
     const std::string input = !flags_.texts.empty() ? "text" : flags_.input == "-" ? "standard input" : flags_.input;
     return fmt::format("{}:{}", input, number + 1);
   }
   void load(const std::string& first) {
     TranslateFlags chosen = flags_;
-    if (chosen.models.empty()) chosen.models = {model_for(first)};
+    if (chosen.models.empty()) {
+      chosen.models = {flags_.words.command == kSummarise.command ? find_model(std::string(kTitles))
+                                                                  : model_for(first)};
+    }
     translator_.emplace(chosen.load());
   }
 
@@ -132,11 +145,22 @@ class LineTranslator {
   std::string first_unknown_, first_unfinished_;
 };
 
-int translate(const TranslateFlags& flags) {
-  if (flags.models.empty()) {
-    if (const std::string wrong = model_among_texts("translate", flags.texts); !wrong.empty()) return misused(wrong);
+// A file as one line.
+std::string document(const std::string& path) {
+  LineReader reader(path);
+  std::string text;
+  for (std::string line; reader.next(line);) {
+    if (!line.empty()) text += (text.empty() ? "" : " ") + line;
   }
-  if (const std::string hint = unquoted_sentence("translate", flags.texts); !hint.empty()) {
+  return text;
+}
+
+int translate(const TranslateFlags& flags) {
+  const std::string command(flags.words.command);
+  if (flags.models.empty()) {
+    if (const std::string wrong = model_among_texts(command, flags.texts); !wrong.empty()) return misused(wrong);
+  }
+  if (const std::string hint = unquoted_sentence(command, flags.texts); !hint.empty()) {
     fmt::print(stderr, "{}\n", hint);
   }
   check_search_flags(flags.search);
@@ -145,15 +169,22 @@ int translate(const TranslateFlags& flags) {
     for (const std::string& text : flags.texts) {
       std::error_code too_long;  // for the name of a file
       if (!std::filesystem::is_regular_file(text, too_long)) continue;
-      fmt::print(stderr, "warning: {} is the name of a file; to translate its contents: --input {}\n", text, text);
+      fmt::print(stderr, "warning: {} is the name of a file; to {} its contents: --input {}\n", text, command, text);
     }
     translator.take(flags.texts);
     translator.end();
     return kDone;
   }
+  if (!flags.files.empty()) {
+    std::vector<std::string> documents;
+    for (const std::string& file : flags.files) documents.push_back(document(file));
+    translator.take(documents);
+    translator.end();
+    return kDone;
+  }
   LineReader reader(flags.input);
   const bool typed = flags.input == "-" && isatty(STDIN_FILENO) == 1;
-  if (typed) fmt::print(stderr, "type one sentence per line; Ctrl-D to finish\n");
+  if (typed) fmt::print(stderr, "{}; Ctrl-D to finish\n", flags.words.typed);
   const size_t at_once = typed ? 1 : kLinesAtOnce;
   std::vector<std::string> lines;
   for (std::string line; reader.next(line);) {
@@ -186,6 +217,34 @@ void add_translate(CLI::App& app, Run& run) {
   command->footer(
       "Without --model, English is translated to Chinese and Chinese to English by the shipped models.\n"
       "With --nbest above 1, each line of output is: line number (from 1) ||| translation ||| score.");
+  command->callback([flags, &run] { run = [flags] { return translate(*flags); }; });
+}
+
+void add_summarise(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("summarise", "Summarise documents, one a line or one a file.");
+  const auto flags = std::make_shared<TranslateFlags>();
+  flags->words = kSummarise;
+  flags->search.beam = 4;
+  flags->search.no_repeat_ngram = 3;
+  CLI::Option* texts =
+      command->add_option("text", flags->texts, "Document to summarise, instead of --input; each argument is one.");
+  texts->type_name("TEXT");
+  add_model_flags(*command, *flags);
+  CLI::Option* input =
+      command->add_option("-i,--input", flags->input, "File with one document a line; - for standard input.");
+  input->type_name("FILE")->excludes(texts);
+  command
+      ->add_option("--file", flags->files, "A file that is one document, of any number of lines; repeat for several.")
+      ->type_name("FILE")
+      ->excludes(texts)
+      ->excludes(input);
+  command->add_option("-o,--output", flags->output, "File for the summaries, one a line; standard output by default.")
+      ->type_name("FILE");
+  command->add_flag("--json", flags->json, "Print one JSON object per document, with scores and all hypotheses.");
+  add_flags(*command, flags->search, "Search");
+  command->footer(
+      "Without --model, the shipped model titles gives an abstract its title.\n"
+      "A document that is longer than the model reads is truncated with a warning.");
   command->callback([flags, &run] { run = [flags] { return translate(*flags); }; });
 }
 

@@ -121,6 +121,7 @@ int64_t Translator::max_source() const {
   int64_t limit = options_.max_source;
   for (const LoadedModel& loaded : models_) {
     const int64_t of_model = loaded.model->max_source();
+    if (loaded.config.max_source > 0) limit = std::min(limit, loaded.config.max_source);
     if (of_model > 0) limit = std::min(limit, of_model - (loaded.config.end_source ? 1 : 0));
   }
   return limit;

@@ -14,20 +14,24 @@ bool ends_western_sentence(char32_t c) { return c == U'.' || c == U'!' || c == U
 bool closes(char32_t c) { return std::u32string_view(U"\"')]}”’»」』）").find(c) != std::u32string_view::npos; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// Whether the full stop at byte `at` belongs to an abbreviation or an initial, as in "e.g. this" or "J. Smith".
+// Whether the full stop at byte `at` belongs to an abbreviation or an initial, as in "e.g. this", "Dr. Who" or "J.
+// Doe". A word in capitals is an acronym at the end of a sentence.
 bool abbreviates(std::string_view text, size_t at) {
-  constexpr std::array<std::string_view, 18> kAbbreviations = {"al",   "cf",   "dr", "eq",  "eqs",    "etc",
-                                                               "fig",  "figs", "mr", "mrs", "ms",     "no",
-                                                               "prof", "sec",  "st", "vs",  "approx", "resp"};
+  constexpr std::array<std::string_view, 15> kAbbreviations = {"al",  "cf", "dr",   "eq",  "eqs", "fig", "figs", "mr",
+                                                               "mrs", "ms", "prof", "sec", "st",  "vs",  "resp"};
   size_t begin = at;
   while (begin > 0 && is_letter(text[begin - 1])) --begin;
-  std::string word(text.substr(begin, at - begin));
-  if (word.empty()) return false;
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](char c) { return c < 'a' ? static_cast<char>(c + 32) : c; });
-  const bool dotted = begin > 0 && text[begin - 1] == '.' && word.size() == 1;  // e.g., i.e., U.S.
-  const bool initial = word.size() == 1 && text[begin] < 'a' && (begin == 0 || text[begin - 1] == ' ') && word != "i";
-  return dotted || initial || std::find(kAbbreviations.begin(), kAbbreviations.end(), word) != kAbbreviations.end();
+  if (begin == at) return false;
+  const std::string_view word = text.substr(begin, at - begin);
+  if (word.size() == 1) {
+    const bool dotted = begin > 0 && text[begin - 1] == '.';  // e.g., i.e., U.S.
+    const bool initial = word[0] < 'a' && word[0] != 'I' && (begin == 0 || text[begin - 1] == ' ');
+    return dotted || initial;
+  }
+  if (word.back() < 'a') return false;
+  std::string lower(word);
+  if (lower[0] < 'a') lower[0] = static_cast<char>(lower[0] + ('a' - 'A'));
+  return std::find(kAbbreviations.begin(), kAbbreviations.end(), lower) != kAbbreviations.end();
 }
 
 // The byte after the sentence that begins at `begin`, without the space that follows it.

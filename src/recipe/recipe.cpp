@@ -21,8 +21,9 @@ std::vector<std::string> schedule_names() { return {"constant", "inverse-sqrt", 
 void DataConfig::describe(Fields& f) {
   const bool generates = !generator.empty();
   f.add("train", train,
-        "Training text: one TSV file, or a source file and a target file; classify: TSV or CSV files with labels and "
-        "texts. Plain or gzip.")
+        "Training text: one TSV file, or a source file and a target file; of a dialogue also one file of JSON lines, "
+        "{\"turns\": [{\"speaker\": ..., \"text\": ...}, ...]}; classify: TSV or CSV files with labels and texts; answer: "
+        "JSON files. Plain or gzip.")
       .also_called({"train_set", "train_sets", "train_data", "corpus", "files"});
   f.add("valid", valid, "Validation text, in the same form as train.")
       .also_called({"validation", "dev", "valid_sets", "valid_data", "val"});
@@ -55,6 +56,13 @@ void DataConfig::describe(Fields& f) {
         "Pretrained word vectors that the source embeddings start from, in the text format of word2vec or GloVe.")
       .also_called({"pretrained_embeddings", "embedding_file", "glove", "word2vec", "pretrained"});
   filter.describe(f);
+}
+
+void DialogueConfig::describe(Fields& f) {
+  format.describe(f);
+  f.add("replies_of", replies_of,
+        "With JSON lines of turns: learn only the replies of this speaker; empty for those of every speaker.")
+      .also_called({"respondent", "assistant", "role"});
 }
 
 void TrainingConfig::describe(Fields& f) {
@@ -207,6 +215,7 @@ void Recipe::describe(Fields& f) {
   f.section("data", data);
   f.section("source_vocabulary", source_vocabulary);
   f.section("target_vocabulary", target_vocabulary).needs(!data.shared_vocabulary, "data.shared_vocabulary = false");
+  f.section("dialogue", dialogue).needs(task == "dialogue", "task = dialogue");
   f.section("model", model);
   f.section("answer", answer).needs(task == "answer", "task = answer");
   f.section("batch", batch);
@@ -262,6 +271,10 @@ void check_text_to_text(const Recipe& r, const std::string& path) {
         path);
   check(r.data.generator.empty() || r.data.valid.empty(),
         "{}: data.valid: expected none, because data.generator makes its own validation text", path);
+  check(r.dialogue.format.speakers.size() == 2, "{}: dialogue.speakers: expected two marks, got {}", path,
+        r.dialogue.format.speakers.size());
+  check(!r.data.filter.truncate || r.data.alignment.empty(),
+        "{}: data.truncate: expected no data.alignment, whose links reach beyond truncated sources", path);
   check((r.training.guided_alignment > 0) == !r.data.alignment.empty(),
         "{}: expected training.guided_alignment and data.alignment together", path);
   check(r.training.guided_alignment == 0 || r.model.has_cross_attention(),

@@ -14,6 +14,7 @@
 #include "store/task_names.h"
 #include "text/batches.h"
 #include "text/corpus.h"
+#include "text/dialogue.h"
 #include "text/labelled_text.h"
 #include "text/vocabulary.h"
 
@@ -32,6 +33,14 @@ struct DataConfig {
   std::string alignment;
   std::string embeddings;
   CorpusOptions filter;
+
+  void describe(Fields& fields);
+};
+
+// The settings of the task "dialogue".
+struct DialogueConfig {
+  DialogueFormat format;
+  std::string replies_of;
 
   void describe(Fields& fields);
 };
@@ -93,6 +102,7 @@ struct Recipe {
   int64_t report_every = 0;
   DataConfig data;
   VocabularyOptions source_vocabulary, target_vocabulary;
+  DialogueConfig dialogue;
   ModelConfig model;
   AnswerConfig answer;
   BatchOptions batch;

@@ -44,6 +44,9 @@ void FolderConfig::describe(Fields& f) {
   f.add("reverse_source", reverse_source, "Whether the source is read backwards.");
   f.add("split_identifiers", split_identifiers,
         "Whether identifiers in the source are read as words: cityServed as city served.");
+  f.add("max_source", max_source, "Longer sources are truncated to this many tokens, as in training; 0 for no limit.")
+      .at_least(0);
+  if (task == "dialogue") f.section("dialogue", dialogue);
   f.add("best_heads", best_heads,
         "What aligns words best: one head, or the mean, max or rollout of several; empty if not measured.");
   f.add("best_layer", best_layer, "Layer of these heads, counted from 1; 0 for all layers.").at_least(0);
@@ -82,8 +85,11 @@ LoadedModel load_model(const std::string& folder, Device device) {
   }
   check(is_text_to_text(task), "{}: expected a model from text to text (task {}), got one of the task {}", folder,
         fmt::join(accepted, ", "), brief(task));
+  loaded.config.task = task;  // decides which fields there are
   Fields fields = fields_of(loaded.config);
   fields_from_json(fields, read_file(config_path(folder)), config_path(folder));
+  check(loaded.config.dialogue.speakers.size() == 2, "{}: dialogue.speakers: expected two marks, got {}",
+        config_path(folder), loaded.config.dialogue.speakers.size());
   loaded.source = load_side(folder, "source", loaded.config.source_words);
   loaded.target = load_side(folder, "target", loaded.config.target_words);
   const auto parameters = std::make_shared<Parameters>(device);

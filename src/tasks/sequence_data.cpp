@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "base/thousands.h"
+#include "models/decoder.h"
+#include "tasks/dialogue_data.h"
 #include "text/generators.h"
 #include "text/words.h"
 
@@ -13,20 +15,27 @@ namespace fovea {
 
 namespace {
 
-ParallelLines read_pairs(const std::vector<std::string>& files) {
-  return files.size() == 1 ? read_tsv(files[0]) : read_parallel(files[0], files[1]);
+// Pairs, with the dialogue that each is from if the file has dialogues.
+DialoguePairs read_pairs(const std::vector<std::string>& files, const Recipe& recipe) {
+  const bool dialogues = recipe.task == "dialogue" && files.size() == 1 && is_json_lines(files[0]);
+  if (dialogues) return read_dialogues(files[0], recipe.dialogue.format, recipe.dialogue.replies_of);
+  return {files.size() == 1 ? read_tsv(files[0]) : read_parallel(files[0], files[1]), {}};
 }
 
-// Holds out every n-th pair, so that the held-out pairs are spread over the whole corpus.
-ParallelLines hold_out(ParallelLines& lines, int64_t wanted) {
-  const size_t total = lines.source.size();
-  const size_t count = std::min(static_cast<size_t>(wanted), total / 10);
+// Holds out every n-th pair, so that the held-out pairs are spread over the whole corpus; or every n-th dialogue with
+// all of its pairs, because they share turns.
+ParallelLines hold_out(ParallelLines& lines, const std::vector<int64_t>& dialogues, int64_t wanted) {
+  const size_t pairs = lines.source.size();
+  const size_t total = dialogues.empty() ? pairs : static_cast<size_t>(dialogues.back()) + 1;
+  const size_t share = std::max<size_t>(1, static_cast<size_t>(wanted) * total / std::max<size_t>(pairs, 1));
+  const size_t count = std::min(share, total / 10);
   check(count > 0,
-        "data: expected at least 10 pairs, so that some can be held out for validation, got {}; or set data.valid",
-        total);
+        "data: expected at least 10 {}, so that some can be held out for validation, got {}; or set data.valid",
+        dialogues.empty() ? "pairs" : "dialogues", total);
   ParallelLines train, held_out;
-  for (size_t i = 0; i < total; ++i) {
-    ParallelLines& to = i * count / total != (i + 1) * count / total ? held_out : train;
+  for (size_t i = 0; i < pairs; ++i) {
+    const size_t unit = dialogues.empty() ? i : static_cast<size_t>(dialogues[i]);
+    ParallelLines& to = unit * count / total != (unit + 1) * count / total ? held_out : train;
     to.source.push_back(std::move(lines.source[i]));
     to.target.push_back(std::move(lines.target[i]));
   }
@@ -43,6 +52,12 @@ template <class Unwanted> void remove_pairs(ParallelLines& lines, const Unwanted
   }
   lines.source.resize(end);
   lines.target.resize(end);
+}
+
+void add_symbols(const std::vector<std::string>& more, std::vector<std::string>& symbols) {
+  for (const std::string& symbol : more) {
+    if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) symbols.push_back(symbol);
+  }
 }
 
 const std::string& target_kind(const Recipe& recipe) {
@@ -109,17 +124,19 @@ void SequenceData::read(const Recipe& recipe) {
     check(std::filesystem::exists(file),
           "data.train: {}: no such file; set your own with --set data.train=SOURCE,TARGET", file);
   }
-  lines_ = read_pairs(data.train);
+  DialoguePairs train = read_pairs(data.train, recipe);
+  lines_ = std::move(train.lines);
   split(lines_);
-  warn_of_long_words(lines_, data.train, recipe);
+  if (train.dialogues.empty()) warn_of_long_words(lines_, data.train, recipe);
   if (data.valid.empty()) {
-    valid_lines_ = hold_out(lines_, data.held_out);
+    valid_lines_ = hold_out(lines_, train.dialogues, data.held_out);
     messages_.push_back(fmt::format("no data.valid: {} of data.train held out for validation",
                                     counted(std::ssize(valid_lines_.source), "pair")));
   } else {
-    valid_lines_ = read_pairs(data.valid);
+    DialoguePairs valid = read_pairs(data.valid, recipe);
+    valid_lines_ = std::move(valid.lines);
     split(valid_lines_);
-    warn_of_long_words(valid_lines_, data.valid, recipe);
+    if (valid.dialogues.empty()) warn_of_long_words(valid_lines_, data.valid, recipe);
   }
   remove_pairs(valid_lines_, [&](size_t i) {
     return has_long_word(valid_lines_.source[i], recipe.source_vocabulary.kind) ||
@@ -137,18 +154,24 @@ void SequenceData::train_vocabularies(const Recipe& recipe) {
     return std::shared_ptr<const Vocabulary>(std::move(trained.vocabulary));
   };
   if (source_ && target_) return;
+  VocabularyOptions source_options = recipe.source_vocabulary;
+  if (recipe.task == "dialogue") add_symbols(recipe.dialogue.format.symbols(), source_options.symbols);
   if (recipe.data.shared_vocabulary) {
     std::vector<std::string> both = lines_.source;
     both.insert(both.end(), lines_.target.begin(), lines_.target.end());
-    source_ = target_ = train("shared vocabulary", both, recipe.source_vocabulary);
+    source_ = target_ = train("shared vocabulary", both, source_options);
   } else {
-    if (!source_) source_ = train("source vocabulary", lines_.source, recipe.source_vocabulary);
+    if (!source_) source_ = train("source vocabulary", lines_.source, source_options);
     if (!target_) target_ = train("target vocabulary", lines_.target, recipe.target_vocabulary);
   }
 }
 
 void SequenceData::tokenise_valid(int64_t max_source, int64_t max_target) {
-  const CorpusOptions limits{.max_source = max_source, .max_target = max_target};
+  CorpusOptions limits{.max_source = max_source, .max_target = max_target};
+  if (filter_.truncate) {
+    limits.max_source = smaller_limit(max_source, filter_.max_source);
+    limits.truncate = true;
+  }
   BuiltCorpus built = build_corpus(valid_lines_, *source_, *target_, limits, {}, copies_ ? &*copies_ : nullptr);
   messages_.push_back("valid: " + built.report.text());
   valid_ = std::move(built.corpus);

@@ -38,6 +38,8 @@ class SequenceTask final : public Task {
     loaded_.config.end_source = recipe_.batch.end_source;
     loaded_.config.reverse_source = recipe_.batch.reverse_source;
     loaded_.config.split_identifiers = recipe_.data.split_identifiers;
+    if (recipe_.data.filter.truncate) loaded_.config.max_source = recipe_.data.filter.max_source;
+    loaded_.config.dialogue = recipe_.dialogue.format;
     loaded_.config.model = recipe_.model;
     loaded_.source = data_.source();
     loaded_.target = data_.target();

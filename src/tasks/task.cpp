@@ -41,8 +41,8 @@ void PredictorOptions::describe(Fields& f) {
 std::span<const TaskEntry> tasks() {
   static constexpr std::array kEntries = {
       TaskEntry{kTaskNames[0].name, kTaskNames[0].help, "translate", make_sequence_task, load_sequence_predictor},
-      TaskEntry{kTaskNames[1].name, kTaskNames[1].help, "translate", make_sequence_task, load_sequence_predictor},
-      TaskEntry{kTaskNames[2].name, kTaskNames[2].help, "translate", make_sequence_task, load_sequence_predictor},
+      TaskEntry{kTaskNames[1].name, kTaskNames[1].help, "summarise", make_sequence_task, load_sequence_predictor},
+      TaskEntry{kTaskNames[2].name, kTaskNames[2].help, "chat", make_sequence_task, load_sequence_predictor},
       TaskEntry{kTaskNames[3].name, kTaskNames[3].help, "classify", make_classify_task, load_classify_predictor},
       TaskEntry{kTaskNames[4].name, kTaskNames[4].help, "answer", make_answer_task, load_reader_predictor},
   };

@@ -123,6 +123,7 @@ std::string FilterReport::text() const {
   add(long_target, "with a target that is too long");
   add(ratio, "over the length ratio");
   add(duplicate, "duplicate");
+  if (truncated > 0) text += fmt::format("; truncated {}", counted(truncated, "source"));
   return text;
 }
 
@@ -144,10 +145,15 @@ BuiltCorpus build_corpus(const ParallelLines& lines, const Vocabulary& source, c
   report.total = static_cast<int64_t>(total);
   for (size_t begin = 0; begin < total; begin += kChunk) {
     const size_t end = std::min(total, begin + kChunk);
-    const Encoded sources = encode_lines(begin, end, encode_source_line);
+    Encoded sources = encode_lines(begin, end, encode_source_line);
     const Encoded targets = encode_lines(begin, end, encode_target_line);
     for (size_t i = begin; i < end; ++i) {
-      const auto &x = sources[i - begin], &y = targets[i - begin];
+      auto& x = sources[i - begin];
+      const auto& y = targets[i - begin];
+      if (options.truncate && exceeds(x.size(), options.max_source)) {
+        x.resize(static_cast<size_t>(options.max_source));
+        ++report.truncated;
+      }
       const bool long_word =
           has_long_word(lines.source[i], source.kind()) || has_long_word(lines.target[i], target.kind());
       int64_t* reason = long_word ? &report.long_word : reason_by_length(x.size(), y.size(), options, report);

@@ -72,6 +72,7 @@ class CorpusView {
 
 struct CorpusOptions {
   int64_t max_source = 250, max_target = 250;
+  bool truncate = false;
   double max_ratio = 0;
   bool drop_duplicates = false;
   double sampling = 0;
@@ -83,6 +84,7 @@ struct CorpusOptions {
 struct FilterReport {
   int64_t total = 0, kept = 0;
   int64_t empty_source = 0, empty_target = 0, long_word = 0, long_source = 0, long_target = 0, ratio = 0, duplicate = 0;
+  int64_t truncated = 0;  // of all pairs, also of those that were filtered out
 
   std::string text() const;  // "kept 28,990 of 29,000 pairs; skipped: 3 with an empty source, ..."
 };

@@ -47,6 +47,11 @@ void CorpusOptions::describe(Fields& f) {
       .also_called({"max_length", "max_len", "max_sent_length", "max_src_len"});
   f.add("max_target", max_target, "Maximum target length in tokens; longer pairs are skipped. 0 for no limit.")
       .at_least(0);
+  f.add("truncate", truncate,
+        "Truncate sources that are longer than max_source instead of skipping their pairs; the trained model then "
+        "truncates, too.")
+      .also_called({"truncate_source", "src_truncate", "truncation"})
+      .needs(max_source > 0, f.key("max_source") + " above 0");
   f.add("max_ratio", max_ratio,
         "Maximum ratio between the lengths of the two sides; other pairs are skipped. 0 for no limit.")
       .at_least(0);

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "evaluate/rouge.h"
+#include "text/lines.h"
+
 namespace fovea {
 namespace {
 
@@ -14,7 +19,8 @@ TEST(SplitSentences, English) {
             (Sentences{"Scores rise by 3.5 points, e.g. on WMT.", "See fovea.org for more."}));
   EXPECT_EQ(split_sentences("As Smith et al. (2020) say, cf. Fig. 3, J. Doe agrees. So do I. Good..."),
             (Sentences{"As Smith et al. (2020) say, cf. Fig. 3, J. Doe agrees.", "So do I.", "Good..."}));
-  EXPECT_EQ(split_sentences("It ends in etc."), (Sentences{"It ends in etc."}));
+  EXPECT_EQ(split_sentences("It ends in etc. Dr. Who reads MR. In the U.S. Army."),
+            (Sentences{"It ends in etc.", "Dr. Who reads MR.", "In the U.S. Army."}));
 }
 
 TEST(SplitSentences, Chinese) {
@@ -27,9 +33,6 @@ TEST(SplitSentences, NothingAndMuch) {
   EXPECT_TRUE(split_sentences(" \t ").empty());
   EXPECT_EQ(split_sentences("  one  ").size(), 1u);
   EXPECT_EQ(split_sentences(std::string(100'000, '.')).size(), 1u);
-  std::string many;
-  for (int i = 0; i < 20'000; ++i) many += "No. ";
-  EXPECT_EQ(split_sentences(many).size(), 1u);  // "No." abbreviates a number
   std::string stops;
   for (int i = 0; i < 20'000; ++i) stops += "Go. ";
   EXPECT_EQ(split_sentences(stops).size(), 20'000u);
@@ -41,6 +44,21 @@ TEST(LeadSentences, AreTheFirst) {
   EXPECT_EQ(lead_sentences(text, 2), "One is here. Two is there.");
   EXPECT_EQ(lead_sentences(text, 9), "One is here. Two is there.  Three.");
   EXPECT_EQ(lead_sentences("", 1), "");
+}
+
+// The first sentences of the abstracts as titles, measured before with another program: 23.6 / 10.2 / 19.8.
+TEST(LeadSentences, AreTheBaselineOfTitles) {
+  const std::string folder = "/work/shared/data/summarisation-acl/test.";
+  if (!std::filesystem::exists(folder + "source.gz")) GTEST_SKIP() << folder << "source.gz is not here";
+  const std::vector<std::string> sources = read_lines(folder + "source.gz"), titles = read_lines(folder + "target.gz");
+  std::vector<Segment> segments;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    segments.push_back({std::string(lead_sentences(sources[i], 1)), {titles[i]}});
+  }
+  const RougeScore score = corpus_rouge(segments);
+  EXPECT_NEAR(score.rouge1, 23.6, 0.1);
+  EXPECT_NEAR(score.rouge2, 10.2, 0.1);
+  EXPECT_NEAR(score.rouge_l, 19.8, 0.1);
 }
 
 }  // namespace

@@ -30,7 +30,16 @@ const Changes kFiles = {"data.generator=", "data.train=a,b"}, kBleu = {"validati
               kSubwords = {"source_vocabulary.kind=bpe", "target_vocabulary.kind=bpe"},
               kShared = {"data.shared_vocabulary=true"}, kLoss = {"validation.metric=loss"},
               kHard = {"model.attention.selection=hard"};
+const Changes kAnswer = {"task=answer", "data.generator=", "data.train=a"},
+              kJoint = {"task=answer", "data.generator=", "data.train=a", "answer.interaction=joint"},
+              kNoCharacters = {"task=answer", "data.generator=", "data.train=a", "answer.character_filters=0"};
 const Changes kNone = {"seed=1"};  // changes nothing
+const Changes kClassify = {"task=classify", "data.generator=", "data.train=a"};
+
+Changes with(Changes changes, const std::string& more) {
+  changes.push_back(more);
+  return changes;
+}
 
 std::vector<Row> rows() {
   std::vector<Row> rows;
@@ -47,6 +56,7 @@ std::vector<Row> rows() {
                           "data.alignment",
                           "data.max_source",
                           "data.max_target",
+                          "data.truncate",
                           "data.max_ratio",
                           "data.drop_duplicates",
                           "source_vocabulary.kind",
@@ -72,6 +82,7 @@ std::vector<Row> rows() {
                           "training.minutes",
                           "training.checkpoint_minutes",
                           "training.guided_alignment",
+                          "training.pretrained",
                           "validation.every",
                           "validation.metric",
                           "validation.patience",
@@ -87,14 +98,28 @@ std::vector<Row> rows() {
       {"data.sampling", "source_vocabulary.coverage", "source_vocabulary.byte_fallback",
        "source_vocabulary.normalisation", "target_vocabulary.coverage", "target_vocabulary.byte_fallback",
        "target_vocabulary.normalisation"});
-  add(kSubwords, kWords, {"source_vocabulary.min_count", "target_vocabulary.min_count"});
+  add(kSubwords, kWords,
+      {"source_vocabulary.min_count", "source_vocabulary.lowercase", "target_vocabulary.min_count",
+       "target_vocabulary.lowercase"});
+  add(kNone, kClassify,
+      {"data.embeddings", "training.freeze_embeddings", "classify.pooling", "classify.pooling_depth",
+       "classify.head_hidden", "classify.head_dropout", "classify.class_weights", "classify.word_dropout",
+       "classify.label_column", "classify.text_column", "classify.label_separator"});
+  add(kClassify, with(kClassify, "classify.pooling=structured"), {"classify.hops", "classify.penalty"});
+  add(kClassify, with(kClassify, "classify.label_separator=:"), {"classify.label_part"});
   add(kShared, kNone, {"target_vocabulary.kind", "target_vocabulary.size", "target_vocabulary.symbols"});
+  add(kNone, {"task=dialogue"}, {"dialogue.context_turns", "dialogue.speakers", "dialogue.replies_of"});
   add(kNone, {"training.schedule=cosine"}, {"training.final_rate"});
   add(kNone, {"training.schedule=plateau"}, {"training.plateau_factor", "training.plateau_patience"});
   add(kNone, {"training.optimiser=sgd"}, {"training.momentum"});
   add({"training.optimiser=sgd"}, kNone, {"training.beta1", "training.beta2", "training.epsilon"});
   add(kNone, {"model.attention.coverage=true"}, {"training.coverage_loss"});
   add(kNone, kHard, {"training.baseline_decay"});
+  add(kNone, kAnswer,
+      {"answer.interaction", "answer.window", "answer.stride", "answer.max_answer", "answer.max_question",
+       "answer.character_filters", "answer.match_features", "answer.lowercase"});
+  add(kJoint, kAnswer, {"answer.modelling_layers"});
+  add(kNoCharacters, kAnswer, {"answer.character_embedding", "answer.character_width", "answer.max_word"});
   add(kLoss, kBleu,
       {"validation.sentences", "validation.tokenizer", "validation.search.beam", "validation.search.no_repeat_ngram",
        "validation.search.min_length", "validation.search.max_length", "validation.search.max_ratio",
@@ -125,7 +150,7 @@ TEST(Settings, EveryKeyOfARecipeIsAccountedFor) {
   const Fields all = fields_of(recipe);
   for (const Field& field : all.list()) {
     std::string text = field.text();
-    std::erase(text, '"');
+    std::erase_if(text, [](char c) { return c == '"' || c == '[' || c == ']'; });
     if (!field.key().starts_with("model.")) values[field.key()] = text;
   }
   std::set<std::string> seen;

@@ -41,6 +41,19 @@ TEST(Corpus, LeavesOutWithAReason) {
             "kept 7 of 9 pairs; skipped: 1 with an empty source, 1 with an empty target");
 }
 
+TEST(BuildCorpus, TruncatesSourcesInsteadOfSkippingThem) {
+  const std::vector<std::string> text = {"a b c d", "a b", "c"};
+  const auto vocabulary = train_vocabulary(text, {.kind = "word"}).vocabulary;
+  CorpusOptions options;
+  options.max_source = 3;
+  EXPECT_EQ(build_corpus({text, {"a", "b", "c"}}, *vocabulary, *vocabulary, options).report.kept, 2);
+  options.truncate = true;
+  const auto [corpus, report] = build_corpus({text, {"a", "b", "c"}}, *vocabulary, *vocabulary, options);
+  EXPECT_EQ(report.text(), "kept 3 of 3 pairs; truncated 1 source");
+  EXPECT_EQ(corpus.source.length(0), 3);
+  EXPECT_EQ(vocabulary->decode(corpus.source[0]), "a b c");
+}
+
 TEST(Corpus, ReportsLargeNumbersReadably) {
   EXPECT_EQ((FilterReport{.total = 1234567, .kept = 1000}).text(), "kept 1,000 of 1,234,567 pairs");
   EXPECT_EQ((FilterReport{.total = 20, .kept = 0, .duplicate = 20}).text(),
