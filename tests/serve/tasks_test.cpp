@@ -31,7 +31,7 @@ class ServeTasks : public Serve {
   static void expect_refusal(const std::string& path, const std::string& body, int status, const std::string& says) {
     const Reply reply = server->post(path, body);
     EXPECT_EQ(reply.status, status) << path << " " << body.substr(0, 100) << ": " << reply.body.substr(0, 300);
-    EXPECT_NE(reply.body.find(says), std::string::npos) << path << " " << body.substr(0, 100) << ": " << reply.body;
+    EXPECT_NE(message(reply).find(says), std::string::npos) << path << " " << body.substr(0, 100) << ": " << reply.body;
   }
 };
 

@@ -40,6 +40,7 @@ int64_t weights_of(const Hypothesis& hypothesis) {
 AttentionRecord whole_record(const Hosted& model, const TokenisedLine& source, const Hypothesis& hypothesis,
                              const std::string& search) {
   AttentionRecord record = model.translator().record(source, hypothesis);
+  record.task = model.task().task;
   record.search = search;
   return record;
 }
