@@ -69,7 +69,10 @@ std::vector<Reading> Reader::answer(std::span<const PassageQuestion> questions, 
            (end == begin || bytes + questions[end].passage.size() < static_cast<size_t>(4 * kGroupTokens))) {
       bytes += questions[end++].passage.size();
     }
-    for (Reading& reading : answer_group(questions.subspan(begin, end - begin), options)) {
+    const auto after_batch = [&] {
+      if (done) done(static_cast<int64_t>(begin));
+    };
+    for (Reading& reading : answer_group(questions.subspan(begin, end - begin), options, after_batch)) {
       readings.push_back(std::move(reading));
     }
     begin = end;
@@ -78,8 +81,8 @@ std::vector<Reading> Reader::answer(std::span<const PassageQuestion> questions, 
   return readings;
 }
 
-std::vector<Reading> Reader::answer_group(std::span<const PassageQuestion> questions,
-                                          const AnswerOptions& options) const {
+std::vector<Reading> Reader::answer_group(std::span<const PassageQuestion> questions, const AnswerOptions& options,
+                                          const std::function<void()>& after_batch) const {
   const AnswerConfig& config = loaded_.config.answer;
   Forms forms;
   std::unordered_map<std::string_view, std::shared_ptr<const TokenisedText>> passages;
@@ -99,13 +102,14 @@ std::vector<Reading> Reader::answer_group(std::span<const PassageQuestion> quest
     }
     each.logits.resize(each.windows.size());
   }
-  run_windows(tokenised, forms);
+  run_windows(tokenised, forms, after_batch);
   std::vector<Reading> readings;
   for (const Tokenised& each : tokenised) readings.push_back(reading_of(each, forms, options));
   return readings;
 }
 
-void Reader::run_windows(std::span<Tokenised> questions, const Forms& forms) const {
+void Reader::run_windows(std::span<Tokenised> questions, const Forms& forms,
+                         const std::function<void()>& after_batch) const {
   struct Place {
     Tokenised* question;
     size_t window;
@@ -141,6 +145,7 @@ void Reader::run_windows(std::span<Tokenised> questions, const Forms& forms) con
     }
     arena.rewind();
     begin = end;
+    after_batch();
   }
 }
 

@@ -46,7 +46,8 @@ class Reader final : public Predictor {
   // A model in memory, for instance one that is being trained: its weights are read anew at each call.
   Reader(LoadedReader loaded, Device device, Precision precision);
 
-  // One reading for each question. `done` receives the number of finished questions.
+  // One reading for each question. `done` receives the number of finished questions, after each batch of windows; an
+  // exception that it throws ends the work.
   std::vector<Reading> answer(std::span<const PassageQuestion> questions, const AnswerOptions& options = {},
                               const std::function<void(int64_t)>& done = {}) const;
   // A line of input is a passage, a tab and a question; the output is the text of the best answer.
@@ -56,8 +57,9 @@ class Reader final : public Predictor {
 
  private:
   struct Tokenised;
-  std::vector<Reading> answer_group(std::span<const PassageQuestion> questions, const AnswerOptions& options) const;
-  void run_windows(std::span<Tokenised> questions, const Forms& forms) const;
+  std::vector<Reading> answer_group(std::span<const PassageQuestion> questions, const AnswerOptions& options,
+                                    const std::function<void()>& after_batch) const;
+  void run_windows(std::span<Tokenised> questions, const Forms& forms, const std::function<void()>& after_batch) const;
   Reading reading_of(const Tokenised& question, const Forms& forms, const AnswerOptions& options) const;
   AttentionRecord record_of(const Tokenised& question, const Forms& forms, const AnswerWindow& window,
                             const Answer& answer) const;

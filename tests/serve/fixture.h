@@ -58,11 +58,11 @@ class Serve : public App {
   }
 
   // Sends a request and does not wait for its answer, but until it has left the queue or waits in it.
-  static int begin(const Server& to, const Json& request) {
+  static int begin(const Server& to, const Json& request, const std::string& path = "/v1/translate") {
     const std::string body = request.dump();
-    const std::string bytes =
-        "POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
-        "\r\n\r\n" + body;
+    const std::string bytes = "POST " + path +
+                              " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+                              "\r\n\r\n" + body;
     const int socket = to.connect();
     send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     for (int i = 0; i < 100 && to.metric("fovea_connections") < 2; ++i) usleep(10'000);

@@ -5,11 +5,22 @@
 #include <random>
 
 #include "serve/fixture.h"
+#include "serve/task_models.h"
 
 namespace fovea {
 namespace {
 
-class OpenApi : public Serve {};
+// Models of every task.
+class OpenApi : public Serve {
+ protected:
+  static void SetUpTestSuite() {
+    App::SetUpTestSuite();
+    train_task_models(folder->path());
+    const auto of = [](const char* name) { return folder->file(name); };
+    server = new Server({"-m", model(), of("reviews"), of("reader"), of("talk"), of("titles"), "--log", "off"});
+    document = new Json(server->get("/openapi.json").json());
+  }
+};
 
 class Generator {
  public:

@@ -17,24 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-struct Event {
-  std::string name;
-  Json data;
-};
-
-std::vector<Event> events_of(const std::string& text) {
-  std::vector<Event> events;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = text.find("\n\n", at);
-    const std::string block = text.substr(at, end - at);
-    at = end == std::string::npos ? text.size() : end + 2;
-    if (!block.starts_with("event: ")) continue;
-    const size_t line = block.find("\ndata: ");
-    events.push_back({block.substr(7, line - 7), Json::parse(block.substr(line + 7))});
-  }
-  return events;
-}
-
 // ---- what there is
 
 TEST_F(Serve, AnswersAsItsDocumentSays) {

@@ -166,6 +166,19 @@ int Server::wait() {
 
 std::string Server::log() const { return read_file(folder_.file("err")); }
 
+std::vector<Event> events_of(const std::string& text) {
+  std::vector<Event> events;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text.find("\n\n", at);
+    const std::string block = text.substr(at, end - at);
+    at = end == std::string::npos ? text.size() : end + 2;
+    if (!block.starts_with("event: ")) continue;
+    const size_t line = block.find("\ndata: ");
+    events.push_back({block.substr(7, line - 7), Json::parse(block.substr(line + 7))});
+  }
+  return events;
+}
+
 std::string mismatch(const Json& document, const Json& schema, const Json& value, const std::string& place) {
   if (schema.contains("$ref")) {
     const std::string name = schema["$ref"].get<std::string>().substr(std::string("#/components/schemas/").size());

@@ -54,6 +54,13 @@ class Server {
   int port_ = 0;
 };
 
+// The server-sent events of a body.
+struct Event {
+  std::string name;
+  Json data;
+};
+std::vector<Event> events_of(const std::string& text);
+
 // What is wrong with the value under a schema of the document, or nothing. Knows as much of JSON Schema as is used.
 std::string mismatch(const Json& document, const Json& schema, const Json& value, const std::string& place = "$");
 

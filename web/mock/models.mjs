@@ -67,6 +67,7 @@ const model = (name, from, to, words, attentions, examples) => ({
   words,
   info: {
     name,
+    task: 'sequence',
     architecture: attentions.length > 1 ? 'transformer' : 'bahdanau',
     parameters: 1234567 + 1000 * name.length,
     source_language: from,
@@ -164,8 +165,13 @@ function joined(words, path, spaced) {
 
 // What is written: a prefix and a next token by force, then the rest of the dictionary's words.
 export function write(model, source, { prefix = '', next = '', target = '' }) {
-  const words = dictionary(model, source)
   if (target) return tokenise(target)
+  const words = model.writes
+    ? model
+        .writes(source)
+        .split(' ')
+        .map((text) => ({ text }))
+    : dictionary(model, source)
   const spaced = model.info.target_language !== 'zh'
   const text = Array.isArray(prefix) ? joined(words, prefix, spaced) : prefix
   const forced = `${text.trimEnd()}${text && next ? (spaced ? ' ' : '') : ''}${next}`.trim()

@@ -7,7 +7,11 @@ import { extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { compact, crossMean } from './compact.mjs'
-import { attend, hash, kModels, largeRecord, stepsOf, tokenise, write } from './models.mjs'
+import { attend, hash, kModels as kTranslators, largeRecord, stepsOf, tokenise, write } from './models.mjs'
+import { classifyText, contextOf, findAnswers, kTaskModels } from './tasks.mjs'
+
+const kModels = [...kTranslators, ...kTaskModels]
+const kPaths = { classify: '/v1/classify', answer: '/v1/answer', dialogue: '/v1/chat' }
 
 const kDist = fileURLToPath(new URL('../dist/', import.meta.url))
 const kPolicy =
@@ -26,15 +30,23 @@ class Refusal extends Error {
   }
 }
 
-function modelOf(name) {
-  const model = name ? kModels.find((m) => m.info.name === name) : kModels[0]
+const writes = (model) => !['classify', 'answer'].includes(model.info.task)
+const serves = (model, path) =>
+  (kPaths[model.info.task] ?? '/v1/translate') === path ||
+  (writes(model) && ['/v1/translate', '/v1/attention'].includes(path))
+
+function modelOf(name, path) {
+  const model = kModels.find((m) => (name ? m.info.name === name : serves(m, path)))
   if (!model) throw new Refusal(404, 'not_found', `There is no model named ${name}.`)
+  if (!serves(model, path))
+    throw new Refusal(400, 'bad_request', `model: ${name} is a model of the task ${model.info.task}.`)
   return model
 }
 
 function recordOf(model, text, body, rank = 1) {
   const about = {
     fovea_record: 1,
+    task: model.info.task,
     line: 1,
     rank,
     architecture: model.info.architecture,
@@ -130,6 +142,9 @@ function translateOne(model, text, body) {
   return { text: best.text, candidates, cut: false, source_tokens: tokenise(text).tokens.length, ...(tree && { tree }) }
 }
 
+const took = (model) => ({ model: model.info.name, milliseconds: 4.2 })
+const chatOf = ({ text, ...rest }) => ({ reply: text, ...rest })
+
 const pause = (ms) => new Promise((done) => setTimeout(done, ms))
 
 async function streamOne(model, body, response) {
@@ -151,7 +166,7 @@ async function streamOne(model, body, response) {
       ...(body.attention && { cross_mean: crossMean(record, t) }),
     })
   }
-  send('done', { translations: [translation], model: model.info.name, milliseconds: 4.2 })
+  send('done', { ...(body.turns ? chatOf(translation) : { translations: [translation] }), ...took(model) })
   response.end()
 }
 
@@ -174,19 +189,37 @@ async function respond(request, response) {
   if (path === '/v1/models') return json({ models: kModels.map((m) => m.info) })
   if (request.method !== 'POST') throw new Refusal(405, 'method_not_allowed', 'Expected POST.')
   const body = await bodyOf(request)
+  const kept = (result) => {
+    if (!body.attention) delete result.record
+    if (body.attention === 'compact') result.record = compact(result.record)
+    return result
+  }
+  if (path === '/v1/classify') {
+    const model = modelOf(body.model, path)
+    const texts = [body.text].flat()
+    return json({ classifications: texts.map((text) => kept(classifyText(model, text))), ...took(model) })
+  }
+  if (path === '/v1/answer') {
+    const model = modelOf(body.model, path)
+    const questions = [body.question].flat()
+    const answers = questions.map((question) => kept(findAnswers(model, body.passage, question, body.nbest ?? 1)))
+    return json({ answers, ...took(model) })
+  }
+  if (body.turns) body.text = contextOf(body.turns)
   if (typeof body.text !== 'string' || body.text.trim() === '')
     throw new Refusal(400, 'bad_request', 'text: expected a sentence.')
   if (body.sample && body.beam > 1) throw new Refusal(400, 'bad_request', 'sample: expected a beam of 1.')
   if (!body.sample && (body.temperature || body.top_k || body.top_p))
     throw new Refusal(400, 'bad_request', 'temperature, top_k and top_p are for sampling.')
-  const model = modelOf(body.model)
+  const model = modelOf(body.model, path)
   if (path === '/v1/attention') {
     const record = recordOf(model, body.text, body)
     return json({ record: body.attention === 'compact' ? compact(record) : record })
   }
-  if (path !== '/v1/translate') throw new Refusal(404, 'not_found', `There is no ${path}.`)
+  if (path !== '/v1/translate' && path !== '/v1/chat') throw new Refusal(404, 'not_found', `There is no ${path}.`)
   if (body.stream) return streamOne(model, body, response)
-  return json({ translations: [translateOne(model, body.text, body)], model: model.info.name, milliseconds: 4.2 })
+  const translation = translateOne(model, body.text, body)
+  return json({ ...(path === '/v1/chat' ? chatOf(translation) : { translations: [translation] }), ...took(model) })
 }
 
 export function answer(request, response) {

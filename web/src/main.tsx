@@ -1,7 +1,8 @@
 // Starts the page: the state is read from the address, and signals compute the rest.
 import { effect } from '@preact/signals'
 import { render } from 'preact'
-import { keepAsking, loadModels } from './state/answers'
+import { keepAsking, loadModels } from './state/asking'
+import { forgetLosses } from './state/leave_one_out'
 import { dark } from './state/derived'
 import { followAddress } from './state/url'
 import { language } from './i18n'
@@ -16,5 +17,6 @@ effect(() => {
   document.documentElement.lang = language.value
 })
 keepAsking()
+forgetLosses()
 render(<App />, document.getElementById('page')!)
 void loadModels()

@@ -12,6 +12,11 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox'],
 })
+const kSixty =
+  'the old film that we saw last night in the small cinema near the river was not as good as everyone had said , ' +
+  'because the story was dull and the actors were tedious , but the music was wonderful and the last scene , with the ' +
+  'boat and the snow , was so moving that we forgot the boring first hour'
+const turns = (...all) => encodeURIComponent(JSON.stringify(all))
 const kShots = {
   heatmap: 'row=2',
   flow: 'view=flow&row=2',
@@ -25,9 +30,21 @@ const kShots = {
   arabic: 'model=ar-en&view=flow&row=1',
   arabicmap: 'model=en-ar&row=1',
   whatif: 'next=eine&prefix=ein&row=1',
+  classify: 'model=reviews',
+  classifylong: `model=reviews&text=${encodeURIComponent(kSixty)}&removed=%5B3%2C4%5D`,
+  classifyzh: 'model=reviews&lang=zh&text=这部电影很好看，但是结尾太差',
+  classes: 'model=questions',
+  answer: 'model=reader&row=1',
+  answershort: 'model=reader&text=the+cat+sleeps.&question=who+sleeps',
+  answerzh: `model=reader&lang=zh&text=${encodeURIComponent('长江大桥于一九五七年建成。它连接武昌和汉阳。设计者是梅旸春。')}&question=谁设计了大桥`,
+  chatempty: 'model=talk',
+  chat: `model=talk&turns=${turns('do you like rainy days ?')}`,
+  chatlong: `model=talk&turns=${turns('i went to the sea last week .', 'how was it ?', kSixty)}`,
+  chatzh: `model=talk&lang=zh&turns=${turns('你喜欢下雨天吗')}`,
+  summarise: 'model=titles',
 }
 for (const scheme of ['light', 'dark']) {
-  for (const width of [1280, 390]) {
+  for (const width of [1440, 390]) {
     const context = await browser.newContext({
       colorScheme: scheme,
       viewport: { width, height: width < 500 ? 844 : 860 },
@@ -39,8 +56,9 @@ for (const scheme of ['light', 'dark']) {
       page.on('console', (m) => ['error', 'warning'].includes(m.type()) && console.log(name, m.text()))
       page.on('pageerror', (e) => console.log(name, e.message))
       await page.goto(`${url}#${hash}`)
-      await page.waitForSelector('.inspector')
-      await page.waitForTimeout(500)
+      await page.waitForSelector('.views, .turns, .chat')
+      if (name.startsWith('classifylong')) await page.getByRole('button', { name: 'Try without' }).click()
+      await page.waitForTimeout(700)
       await page.screenshot({ path: `${folder}/${name}-${width}-${scheme}.png`, fullPage: true })
       await page.close()
     }

@@ -40,6 +40,7 @@ int64_t weights_of(const Hypothesis& hypothesis) {
 AttentionRecord whole_record(const Hosted& model, const TokenisedLine& source, const Hypothesis& hypothesis,
                              const std::string& search) {
   AttentionRecord record = model.translator().record(source, hypothesis);
+  record.task = model.task().task;
   record.search = search;
   return record;
 }
@@ -126,21 +127,22 @@ std::vector<std::string> records_of(const Hosted& model, const Job& job, size_t 
   return texts;
 }
 
-std::string translation_json(const Hosted& model, const Job& job, size_t i, Attention attention) {
+// Adds what a translation and a reply have alike: candidates, sizes, the beam's tree.
+std::string with_candidates(std::string json, const Hosted& model, const Job& job, size_t i, Attention attention) {
   const Translation& translation = job.translate().translations[i];
   const std::vector<std::string> records =
       attention == Attention::kNone ? std::vector<std::string>() : records_of(model, job, i, attention);
   std::string candidates;
   for (size_t n = 0; n < translation.candidates.size(); ++n) {
     const Translation::Candidate& c = translation.candidates[n];
-    std::string json = dump({{"text", c.text},
-                             {"score", c.hypothesis.score},
-                             {"log_probability", c.hypothesis.log_probability},
-                             {"ended", c.hypothesis.finished}});
-    if (!records.empty()) json = with_member(std::move(json), "record", records[n]);
-    candidates += (n > 0 ? "," : "") + json;
+    std::string candidate = dump({{"text", c.text},
+                                  {"score", c.hypothesis.score},
+                                  {"log_probability", c.hypothesis.log_probability},
+                                  {"ended", c.hypothesis.finished}});
+    if (!records.empty()) candidate = with_member(std::move(candidate), "record", records[n]);
+    candidates += (n > 0 ? "," : "") + candidate;
   }
-  std::string json = with_member(dump({{"text", translation.text()}}), "candidates", "[" + candidates + "]");
+  json = with_member(std::move(json), "candidates", "[" + candidates + "]");
   json = with_member(std::move(json), "cut", translation.truncated ? "true" : "false");
   json = with_member(std::move(json), "source_tokens", std::to_string(translation.source_tokens));
   const Job::Translate& request = job.translate();
@@ -154,31 +156,16 @@ std::string translation_json(const Hosted& model, const Job& job, size_t i, Atte
   return json;
 }
 
-}  // namespace
-
-void check_encoder_weights(const Job& job, const Hosted& model, Attention attention) {
-  const auto* translate = std::get_if<Job::Translate>(&job.kind);
-  const int64_t candidates = attention == Attention::kCompact || translate == nullptr ? 1 : translate->search.nbest;
-  int64_t cells = 0, maps = 0;  // a map is one head of one layer
-  for (const SharedLine& line : job.sources) {
-    const int64_t tokens = std::min(std::ssize(line->ids), model.translator().max_source()) + 1;
-    cells += tokens * tokens;
-  }
-  for (const AttentionInfo& a : model.translator().model().model->attentions()) {
-    if (a.kind == AttentionKind::kEncoderSelf) maps += a.layers * a.config.heads;
-  }
-  check_size(cells * maps * candidates, attention, "weights of encoder self-attention");
+std::string with_model(std::string json, const Hosted& model, double milliseconds) {
+  json = with_member(std::move(json), "model", dump(model.name()));
+  return with_member(std::move(json), "milliseconds", fmt::format("{:.2f}", milliseconds));
 }
 
-std::string translations_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {
-  int64_t weights = 0;
-  for (const Translation& translation : job.translate().translations) {
-    for (const Translation::Candidate& c : translation.candidates) weights += weights_of(c.hypothesis);
-  }
-  if (attention != Attention::kNone) check_size(weights, attention, "attention weights");
-  std::string list;
-  for (size_t i = 0; i < job.translate().translations.size(); ++i) {
-    list += (i > 0 ? "," : "") + translation_json(model, job, i, attention);
+// The JSON of `count` results as a list, as long as it fits into an answer.
+template <class Write> std::string bounded_list(size_t count, const Write& write) {
+  std::string list = "[";
+  for (size_t i = 0; i < count; ++i) {
+    list += (i > 0 ? "," : "") + write(i);
     if (std::ssize(list) > kMostAnswerBytes) {
       throw too_large(
           fmt::format("The answer takes more than {} MB. Ask for fewer texts, candidates (nbest) or "
@@ -186,9 +173,106 @@ std::string translations_json(const Hosted& model, const Job& job, Attention att
                       kMostAnswerBytes / 1'000'000));
     }
   }
-  std::string json = with_member("{}", "translations", "[" + list + "]");
-  json = with_member(std::move(json), "model", dump(model.name()));
-  return with_member(std::move(json), "milliseconds", fmt::format("{:.2f}", milliseconds));
+  return list + "]";
+}
+
+void check_weights(const Job& job, Attention attention) {
+  int64_t weights = 0;
+  for (const Translation& translation : job.translate().translations) {
+    for (const Translation::Candidate& c : translation.candidates) weights += weights_of(c.hypothesis);
+  }
+  if (attention != Attention::kNone) check_size(weights, attention, "attention weights");
+}
+
+int64_t weights_of(const std::optional<AttentionRecord>& record) {
+  int64_t count = 0;
+  if (!record) return count;
+  for (const RecordedAttention& a : record->attentions) count += std::ssize(a.weights);
+  return count;
+}
+
+// Adds the record of result i, if there is one.
+std::string with_record(std::string json, std::optional<AttentionRecord> record, size_t i, Attention attention) {
+  if (!record) return json;
+  record->line = static_cast<int64_t>(i) + 1;
+  return with_member(std::move(json), "record",
+                     attention == Attention::kCompact ? to_compact_json(*record) : to_json(*record));
+}
+
+Json classes_json(const std::vector<ClassProbability>& classes) {
+  Json list = Json::array();
+  for (const ClassProbability& c : classes) list.push_back({{"label", c.label}, {"probability", c.probability}});
+  return list;
+}
+
+Json found_json(const fovea::Answer& answer) {
+  return {{"text", answer.text},         {"begin", answer.begin},
+          {"end", answer.end},           {"begin_byte", answer.begin_byte},
+          {"end_byte", answer.end_byte}, {"probability", answer.probability}};
+}
+
+}  // namespace
+
+void check_weights_read(const Job& job, const Hosted& model, Attention attention) {
+  if (attention == Attention::kNone) return;
+  const auto* translate = std::get_if<Job::Translate>(&job.kind);
+  const auto* read = std::get_if<Job::Read>(&job.kind);
+  // Compact records of further candidates share these weights.
+  const int64_t records = attention == Attention::kCompact || translate == nullptr ? 1 : translate->search.nbest;
+  int64_t weights = 0;
+  for (size_t i = 0; i < job.size(); ++i) {
+    const TokenisedLine& source = *job.sources[i];
+    const int64_t tokens = source.ids.empty() ? estimated_tokens(source.text) : std::ssize(source.ids) + 1;
+    weights += model.weights_read(tokens, read == nullptr ? 0 : estimated_tokens(read->questions[i]));
+  }
+  check_size(weights * records, attention, read == nullptr ? "weights of encoder self-attention" : "attention weights");
+}
+
+std::string translations_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {
+  check_weights(job, attention);
+  const std::vector<Translation>& translations = job.translate().translations;
+  const std::string list = bounded_list(translations.size(), [&](size_t i) {
+    return with_candidates(dump({{"text", translations[i].text()}}), model, job, i, attention);
+  });
+  return with_model(with_member("{}", "translations", list), model, milliseconds);
+}
+
+std::string chat_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {
+  check_weights(job, attention);
+  const std::string json =
+      with_candidates(dump({{"reply", job.translate().translations[0].text()}}), model, job, 0, attention);
+  return with_model(json, model, milliseconds);
+}
+
+std::string classifications_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {
+  const std::vector<Classification>& results = job.classify().results;
+  int64_t weights = 0;
+  for (const Classification& result : results) weights += weights_of(result.record);
+  check_size(weights, attention, "attention weights");
+  const std::string list = bounded_list(results.size(), [&](size_t i) {
+    const Classification& result = results[i];
+    return with_record(dump({{"label", result.classes.front().label},
+                             {"probability", result.classes.front().probability},
+                             {"classes", classes_json(result.classes)},
+                             {"truncated", result.truncated}}),
+                       result.record, i, attention);
+  });
+  return with_model(with_member("{}", "classifications", list), model, milliseconds);
+}
+
+std::string answers_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {
+  const std::vector<Reading>& results = job.read().results;
+  int64_t weights = 0;
+  for (const Reading& result : results) weights += weights_of(result.record);
+  check_size(weights, attention, "attention weights");
+  const std::string list = bounded_list(results.size(), [&](size_t i) {
+    const Reading& result = results[i];
+    Json json = found_json(result.answers.empty() ? fovea::Answer{} : result.answers.front());
+    json["candidates"] = Json::array();
+    for (const fovea::Answer& answer : result.answers) json["candidates"].push_back(found_json(answer));
+    return with_record(dump(json), result.record, i, attention);
+  });
+  return with_model(with_member("{}", "answers", list), model, milliseconds);
 }
 
 std::string record_json(const Hosted& model, const Job& job, Attention attention) {

@@ -12,11 +12,14 @@ namespace fovea::app {
 
 constexpr int64_t kMostAnswerBytes = 48'000'000;
 
-// Refuses, before anything is decoded, texts whose encoder self-attention alone is too large for an answer.
-void check_encoder_weights(const Job& job, const Hosted& model, Attention attention);
+// Refuses, before anything is computed, texts whose self-attention alone is too large for an answer.
+void check_weights_read(const Job& job, const Hosted& model, Attention attention);
 
 // These throw an ApiError (413) that names the sizes if the answer would be too large.
 std::string translations_json(const Hosted& model, const Job& job, Attention attention, double milliseconds);
+std::string chat_json(const Hosted& model, const Job& job, Attention attention, double milliseconds);
+std::string classifications_json(const Hosted& model, const Job& job, Attention attention, double milliseconds);
+std::string answers_json(const Hosted& model, const Job& job, Attention attention, double milliseconds);
 std::string record_json(const Hosted& model, const Job& job, Attention attention);
 std::string score_json(const Hosted& model, const Job& job);
 

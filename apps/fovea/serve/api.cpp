@@ -15,17 +15,18 @@ namespace {
 
 constexpr double kJammed = 5;  // seconds in the queue after which a server is not ready for more
 
-double milliseconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
-
-std::string event(std::string_view name, const std::string& data) {
-  return fmt::format("event: {}\ndata: {}\n\n", name, data);
-}
-
 std::string error_json(std::string_view code, const std::string& message) {
   return dump({{"error", {{"code", code}, {"message", message}}}});
 }
+
+bool is_local_name(const std::string& host) { return host == "localhost" || host.ends_with(".localhost"); }
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return text;
+}
+
+}  // namespace
 
 ApiError api_error(const std::exception_ptr& error) {
   try {
@@ -40,42 +41,6 @@ ApiError api_error(const std::exception_ptr& error) {
     return {500, "internal", known.what()};
   }
 }
-
-// The error that a job ended with, if it did.
-std::optional<ApiError> error_of(const Job& job, double timeout) {
-  if (job.is_done() && job.error) return api_error(job.error);
-  if (!job.is_done() || job.dropped) {
-    return timed_out(fmt::format("The answer took longer than {:g} seconds.", timeout));
-  }
-  return std::nullopt;
-}
-
-int64_t written(const Job& job) {
-  const auto* translate = std::get_if<Job::Translate>(&job.kind);
-  if (translate == nullptr) return 0;
-  int64_t tokens = 0;
-  for (const Translation& t : translate->translations) {
-    tokens += std::ssize(t.candidates.front().hypothesis.log_probs);
-  }
-  return tokens;
-}
-
-// For the log.
-void describe(Answer& answer, const Hosted& model, const Job& job) {
-  answer.model = model.name();
-  answer.source_tokens = job.size_sum.tokens;
-  if (job.is_done() && !job.error && !job.dropped) answer.target_tokens = written(job);
-  answer.batch = job.together;
-}
-
-bool is_local_name(const std::string& host) { return host == "localhost" || host.ends_with(".localhost"); }
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
-  return text;
-}
-
-}  // namespace
 
 std::string_view code_of(int status) {
   switch (status) {
@@ -113,6 +78,12 @@ std::span<const Api::Route> Api::routes() {
       {"POST", "/v1/attention", "The attention record of a translation, or of a target that is given.",
        "AttentionRequest", "AttentionAnswer", &Api::attention},
       {"POST", "/v1/score", "How likely a given target is, token by token.", "ScoreRequest", "Score", &Api::score},
+      {"POST", "/v1/chat", "The reply to the turns of a conversation; with \"stream\", the events of /v1/translate.",
+       "ChatRequest", "Chat", &Api::chat},
+      {"POST", "/v1/classify", "The class of a text, or of each text of a list, with the probabilities of all classes.",
+       "ClassifyRequest", "Classifications", &Api::classify},
+      {"POST", "/v1/answer", "The answer to a question, or to each of a list, as a part of a passage.", "AnswerRequest",
+       "Answers", &Api::answer},
       {"POST", "/translate", "As LibreTranslate; JSON or a form.", "LibreRequest", "LibreAnswer", &Api::libre_translate,
        Route::Kind::kLibre},
       {"GET", "/languages", "As LibreTranslate.", "", "Languages", &Api::languages, Route::Kind::kLibre},
@@ -267,119 +238,26 @@ std::string Api::client_of(const Call& call, const Route& route) const {
   return *name;
 }
 
-std::shared_ptr<const Served> Api::find(const std::string& name) const {
+std::shared_ptr<const Served> Api::find(const std::string& name, const std::string& path) const {
   const Models models = this->models();
-  if (name.empty()) return models.front();
-  std::vector<std::string> names;
+  std::vector<std::string> there;
+  std::shared_ptr<const Served> second;  // serves this path beside its own
   for (const auto& served : models) {
-    if (served->model->name() == name) return served;
-    names.push_back(served->model->name());
+    const Hosted& model = *served->model;
+    there.push_back(fmt::format("{} ({})", model.name(), model.task().task));
+    if (name.empty() && model.task().path == path) return served;
+    if (name.empty() && !second && model.serves(path)) second = served;
+    if (name.empty() || model.name() != name) continue;
+    if (model.serves(path)) return served;
+    throw bad_request(fmt::format("model: {} is a model of the task {}, which {} does not serve; ask {}.", model.name(),
+                                  model.task().task, path, model.task().path));
+  }
+  if (second) return second;
+  if (name.empty()) {
+    throw bad_request(fmt::format("model: no model here serves {}; there is {}.", path, fmt::join(there, ", ")));
   }
   throw ApiError(404, "not_found",
-                 fmt::format("There is no model \"{}\"; there is {}.", brief(name), fmt::join(names, ", ")));
-}
-
-// ---- jobs
-
-Work Api::submit(const Call& call, const std::shared_ptr<const Served>& served, std::shared_ptr<Job> job,
-                 std::function<std::string(const Job&)> write) const {
-  job->prepare(served->model->translator().max_source());
-  job->client = call.client;
-  job->reservation = clients_->reserve(call.client, job->size_sum.cost);
-  job->deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(options_.timeout * 1000));
-  job->notify = call.notify;
-  served->worker->submit(job);
-  Work work{.job = job};
-  work.finish = [served, job, write = std::move(write), path = call.path, timeout = options_.timeout] {
-    Answer answer;
-    try {
-      if (const std::optional<ApiError> error = error_of(*job, timeout)) throw *error;
-      answer.body = write(*job);
-    } catch (...) {
-      answer = error_answer(path, api_error(std::current_exception()));
-    }
-    describe(answer, *served->model, *job);
-    return answer;
-  };
-  return work;
-}
-
-Reply Api::translate(const Call& call) {
-  const auto begin = Clock::now();
-  Members members(call.body);
-  const auto served = find(members.text("model"));
-  Wanted wanted;
-  const auto job = translate_job(members, *served->model, options_.search, options_.limits, wanted);
-  members.finish();
-  if (wanted.stream) return stream(call, served, job, wanted);
-  return submit(call, served, job, [served, wanted, begin](const Job& done) {
-    return translations_json(*served->model, done, wanted.attention, milliseconds_since(begin));
-  });
-}
-
-// Tokens as they are decoded. Where another hypothesis of the beam has become the best, the tokens after the step where
-// the two part are taken back.
-Work Api::stream(const Call& call, const std::shared_ptr<const Served>& served, const std::shared_ptr<Job>& job,
-                 const Wanted& wanted) const {
-  const auto begin = Clock::now();
-  Work work = submit(call, served, job, [served, wanted, begin](const Job& done) {
-    return event("done", translations_json(*served->model, done, wanted.attention, milliseconds_since(begin)));
-  });
-  work.streams = true;
-  work.start = [served, job] {
-    const Hosted& model = *served->model;
-    return event("start", dump({{"source", source_json(model, *job->sources[0])}, {"model", model.name()}}));
-  };
-  const auto recorder =
-      std::make_shared<StepRecorder>(served->model->translator().models(), job->sources[0]->copied.words);
-  const auto sent = std::make_shared<int64_t>(0);
-  work.step = [served, recorder, wanted, sent](const SearchStep& step) {
-    std::string events;
-    if (step.step < recorder->steps()) {
-      events = event("revise", dump({{"step", step.step}, {"end", recorder->characters(step.step)}}));
-    }
-    // Weights that would not fit into an answer are left out of the events, too.
-    const Attention attention = *sent < kMostAnswerBytes ? wanted.attention : Attention::kNone;
-    events += event("token", dump(step_json(step.step, recorder->add(step), attention)));
-    *sent += std::ssize(events);
-    return events;
-  };
-  work.finish = [finish = std::move(work.finish)] {
-    Answer answer = finish();
-    if (answer.status != 200) answer.body = event("error", answer.body);
-    return answer;
-  };
-  return work;
-}
-
-Reply Api::attention(const Call& call) {
-  Members members(call.body);
-  const auto served = find(members.text("model"));
-  const Hosted& model = *served->model;
-  std::shared_ptr<Job> job;
-  Wanted wanted{.attention = Attention::kWhole};
-  if (members.find("target") != nullptr) {
-    SearchOptions unused = options_.search;
-    members.read(unused);
-    job = score_job(members, model, options_.limits, true);
-    wanted.attention = members.attention(wanted.attention);
-    check_encoder_weights(*job, model, wanted.attention);
-  } else {
-    job = translate_job(members, model, options_.search, options_.limits, wanted);
-    if (wanted.is_list || wanted.stream) throw bad_request("attention: expected one text, not streamed.");
-  }
-  members.finish();
-  return submit(call, served, job,
-                [served, wanted](const Job& done) { return record_json(*served->model, done, wanted.attention); });
-}
-
-Reply Api::score(const Call& call) {
-  Members members(call.body);
-  const auto served = find(members.text("model"));
-  if (members.find("target") == nullptr) throw bad_request("target: expected a text, got nothing.");
-  const auto job = score_job(members, *served->model, options_.limits, false);
-  members.finish();
-  return submit(call, served, job, [served](const Job& done) { return score_json(*served->model, done); });
+                 fmt::format("There is no model \"{}\"; there is {}.", brief(name), fmt::join(there, ", ")));
 }
 
 // ---- about the server

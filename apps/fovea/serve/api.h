@@ -77,6 +77,9 @@ class Api {
   Reply translate(const Call& call);
   Reply attention(const Call& call);
   Reply score(const Call& call);
+  Reply chat(const Call& call);
+  Reply classify(const Call& call);
+  Reply answer(const Call& call);
   Reply libre_translate(const Call& call);
   Reply translate_file(const Call& call);
   Reply download_file(const Call& call);
@@ -87,15 +90,21 @@ class Api {
   Reply dispatch(Call& call);
   void check_host_and_origin(const Call& call) const;
   std::string client_of(const Call& call, const Route& route) const;  // ApiError without a key that is needed
-  std::shared_ptr<const Served> find(const std::string& name) const;
+  // The model that a request to this path is for: the one of that name, or the first of the fitting task.
+  std::shared_ptr<const Served> find(const std::string& name, const std::string& path) const;
   std::shared_ptr<const Served> find_languages(const std::string& source, const std::string& target,
                                                const std::string& text) const;
-  std::vector<std::string> source_languages() const;
+  Models translating() const;                         // the models that LibreTranslate's clients may ask for
+  std::vector<std::string> source_languages() const;  // of these
   // Queues the job; once it is done, its result is written by `write`.
   Work submit(const Call& call, const std::shared_ptr<const Served>& served, std::shared_ptr<Job> job,
               std::function<std::string(const Job&)> write) const;
+  // The same, or a stream of the tokens with the result as its last event, for a job that writes text.
+  using Written = std::function<std::string(const Hosted&, const Job&, Attention, double milliseconds)>;
+  Work submit_or_stream(const Call& call, const std::shared_ptr<const Served>& served, const std::shared_ptr<Job>& job,
+                        const Wanted& wanted, const Written& write) const;
   Work stream(const Call& call, const std::shared_ptr<const Served>& served, const std::shared_ptr<Job>& job,
-              const Wanted& wanted) const;
+              const Wanted& wanted, const Written& write) const;
 
   ApiOptions options_;
   Metrics& metrics_;

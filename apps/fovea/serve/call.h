@@ -1,6 +1,7 @@
 // A request and its answer as the API sees them: no sockets, no HTTP library.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -71,5 +72,7 @@ inline ApiError overloaded(const std::string& message) { return {503, "overloade
 inline ApiError timed_out(const std::string& message) { return {408, "timeout", message}; }
 
 std::string_view code_of(int status);
+// An exception of any kind as what the client is told.
+ApiError api_error(const std::exception_ptr& error);
 
 }  // namespace fovea::app

@@ -8,6 +8,14 @@
 
 namespace fovea::app {
 
+namespace {
+
+int64_t tokens_read(const TokenisedLine& source, int64_t max_source) {
+  return std::min(std::ssize(source.ids), max_source) + 1;
+}
+
+}  // namespace
+
 bool Job::is_done() const {
   const std::lock_guard lock(mutex_);
   return finished_ == sources.size();
@@ -56,7 +64,8 @@ std::string Job::Translate::group() const {
 int64_t Job::Translate::beams() const { return beams_of(search); }
 
 // A translation is rarely twice as long as its source; a search that does not end is stopped by the deadline.
-Job::Size Job::Translate::size_of(size_t sentence, int64_t source_tokens) const {
+Job::Size Job::Translate::size_of(size_t sentence, const TokenisedLine& source, int64_t max_source) const {
+  const int64_t source_tokens = tokens_read(source, max_source);
   const int64_t most = max_target_length(search, source_tokens, static_cast<int64_t>(sentence));
   // Samples may be as long as they are allowed to be: at a high temperature the end mark is rare.
   const int64_t usual = search.sample ? most : std::max(search.min_length, 2 * source_tokens + 10);
@@ -78,9 +87,24 @@ std::string Job::Score::group() const {
   return fmt::format("score {} {}", options.capture_weights, options.alternatives);
 }
 
-Job::Size Job::Score::size_of(size_t sentence, int64_t source_tokens) const {
+Job::Size Job::Score::size_of(size_t sentence, const TokenisedLine& source, int64_t max_source) const {
   const int64_t target = std::ssize(targets[sentence]->ids) + 1;
-  return {.tokens = source_tokens + target, .cost = target};
+  return {.tokens = tokens_read(source, max_source) + target, .cost = target};
+}
+
+std::string Job::Classify::group() const { return fmt::format("classify {}", options.capture_weights); }
+
+Job::Size Job::Classify::size_of(size_t /*sentence*/, const TokenisedLine& source, int64_t max_source) {
+  const int64_t tokens = std::min(estimated_tokens(source.text), max_source);
+  return {.tokens = tokens, .cost = tokens};
+}
+
+std::string Job::Read::group() const { return fmt::format("read {} {}", options.nbest, options.capture_weights); }
+
+// Every question reads the passage anew.
+Job::Size Job::Read::size_of(size_t sentence, const TokenisedLine& source, int64_t /*max_source*/) const {
+  const int64_t tokens = estimated_tokens(source.text) + estimated_tokens(questions[sentence]);
+  return {.tokens = tokens, .cost = tokens};
 }
 
 void Job::prepare(int64_t max_source) {
@@ -89,7 +113,7 @@ void Job::prepare(int64_t max_source) {
         group = of_kind.group();
         of_kind.resize_results(sources.size());
         for (size_t i = 0; i < sources.size(); ++i) {
-          sizes.push_back(of_kind.size_of(i, std::min(std::ssize(sources[i]->ids), max_source) + 1));
+          sizes.push_back(of_kind.size_of(i, *sources[i], max_source));
           size_sum.tokens += sizes.back().tokens;
           size_sum.cost += sizes.back().cost;
         }

@@ -15,8 +15,13 @@
 #include <vector>
 
 #include "decode/translator.h"
+#include "tasks/classifier.h"
+#include "tasks/reader.h"
 
 namespace fovea::app {
+
+// For texts that are tokenised later: an English word of six letters counts as two tokens, a Chinese character as one.
+inline int64_t estimated_tokens(const std::string& text) { return std::ssize(text) / 3 + 1; }
 
 using Clock = std::chrono::steady_clock;
 
@@ -25,7 +30,7 @@ class Job {
   // What one sentence of a job costs.
   struct Size {
     int64_t tokens = 0;  // that are read, the end mark counted
-    int64_t cost = 0;    // target tokens that may be computed, times the beam
+    int64_t cost = 0;  // target tokens that may be computed, times the beam; tokens that are read if nothing is written
   };
 
   // The kinds of jobs, each with its inputs beside the sources and its results. The results are vectors with an
@@ -39,7 +44,7 @@ class Job {
 
     std::string group() const;
     int64_t beams() const;
-    Size size_of(size_t sentence, int64_t source_tokens) const;
+    Size size_of(size_t sentence, const TokenisedLine& source, int64_t max_source) const;
     int64_t written(size_t sentence) const;  // target tokens of all its hypotheses
     void resize_results(size_t sentences);
   };
@@ -50,11 +55,33 @@ class Job {
 
     std::string group() const;
     static int64_t beams() { return 1; }
-    Size size_of(size_t sentence, int64_t source_tokens) const;
+    Size size_of(size_t sentence, const TokenisedLine& source, int64_t max_source) const;
     static int64_t written(size_t /*sentence*/) { return 0; }
     void resize_results(size_t sentences) { scores.resize(sentences); }
   };
-  using Kind = std::variant<Translate, Score>;
+  // A classifier and a reader tokenise by themselves: the sources of these two kinds have texts alone.
+  struct Classify {
+    ClassifyOptions options;
+    std::vector<Classification> results;
+
+    std::string group() const;
+    static int64_t beams() { return 1; }
+    static Size size_of(size_t sentence, const TokenisedLine& source, int64_t max_source);
+    static int64_t written(size_t /*sentence*/) { return 0; }
+    void resize_results(size_t sentences) { results.resize(sentences); }
+  };
+  struct Read {
+    std::vector<std::string> questions;  // the sources are their passages
+    AnswerOptions options;
+    std::vector<Reading> results;
+
+    std::string group() const;
+    static int64_t beams() { return 1; }
+    Size size_of(size_t sentence, const TokenisedLine& source, int64_t max_source) const;
+    static int64_t written(size_t /*sentence*/) { return 0; }
+    void resize_results(size_t sentences) { results.resize(sentences); }
+  };
+  using Kind = std::variant<Translate, Score, Classify, Read>;
 
   // The request. None of it changes once the job is queued.
   std::vector<SharedLine> sources;
@@ -87,6 +114,10 @@ class Job {
   Translate& translate() { return std::get<Translate>(kind); }
   const Score& score() const { return std::get<Score>(kind); }
   Score& score() { return std::get<Score>(kind); }
+  const Classify& classify() const { return std::get<Classify>(kind); }
+  Classify& classify() { return std::get<Classify>(kind); }
+  const Read& read() const { return std::get<Read>(kind); }
+  Read& read() { return std::get<Read>(kind); }
 
   // The client's side.
   bool is_done() const;

@@ -130,9 +130,15 @@ std::vector<std::string> lines_of(const std::vector<Document>& documents) {
 
 }  // namespace
 
+Models Api::translating() const {
+  Models found = models();
+  std::erase_if(found, [](const auto& served) { return !served->model->task().between_languages; });
+  return found;
+}
+
 std::vector<std::string> Api::source_languages() const {
   std::vector<std::string> codes;
-  for (const auto& served : models()) {
+  for (const auto& served : translating()) {
     const std::string& code = served->model->about().source_language;
     if (!code.empty() && std::find(codes.begin(), codes.end(), code) == codes.end()) codes.push_back(code);
   }
@@ -144,7 +150,7 @@ std::shared_ptr<const Served> Api::find_languages(const std::string& source, con
   const bool detects = source.empty() || source == kAuto;
   std::vector<std::shared_ptr<const Served>> fit;
   std::vector<std::string> codes;
-  for (const auto& served : models()) {
+  for (const auto& served : translating()) {
     const Hosted& model = *served->model;
     if (!detects && source != source_of(model)) continue;
     if (!target.empty() && target != target_of(model) && target != model.name()) continue;
@@ -238,7 +244,7 @@ Reply Api::download_file(const Call& call) {
 
 Reply Api::languages(const Call&) {
   Json list = Json::array();
-  const Models models = this->models();
+  const Models models = translating();
   for (const auto& served : models) {
     const std::string source = source_of(*served->model), target = target_of(*served->model);
     const auto found = std::find_if(list.begin(), list.end(), [&](const Json& l) { return l["code"] == source; });
@@ -271,8 +277,9 @@ Reply Api::detect(const Call& call) {
 }
 
 Reply Api::settings(const Call&) {
-  const std::shared_ptr<const Served> first = models().front();
-  const Hosted& model = *first->model;
+  const Models models = translating();
+  if (models.empty()) throw bad_request("No model of this server translates.");
+  const Hosted& model = *models.front()->model;
   const auto language = [&](const std::string& code) { return Json{{"code", code}, {"name", name_of(code, model)}}; };
   const bool keys = !options_.keys.empty();
   return Answer{

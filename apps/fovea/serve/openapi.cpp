@@ -19,17 +19,25 @@ constexpr std::string_view kSchemas = R"json({
   "Models": {"type": "object", "required": ["models"], "properties": {"models": {
     "type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Model"}}}},
   "Model": {"type": "object",
-    "required": ["name", "architecture", "parameters", "source_language", "target_language", "layers", "attentions",
-                 "examples"],
+    "required": ["name", "task", "path", "architecture", "parameters", "source_language", "target_language", "layers",
+                 "attentions", "examples"],
     "properties": {
-      "name": {"type": "string"}, "architecture": {"type": "string"}, "parameters": {"type": "integer"},
+      "name": {"type": "string"},
+      "task": {"type": "string", "enum": ["sequence", "summarise", "dialogue", "classify", "answer"]},
+      "path": {"type": "string", "description": "Where requests to the model go."},
+      "labels": {"type": "array", "items": {"type": "string"}, "description": "Of a classifier."},
+      "architecture": {"type": "string"}, "parameters": {"type": "integer"},
       "source_language": {"type": ["string", "null"]}, "target_language": {"type": ["string", "null"]},
       "layers": {"type": "integer"},
       "attentions": {"type": "array", "items": {"type": "object", "required": ["kind", "layers", "heads", "mechanism"],
         "properties": {"kind": {"$ref": "#/components/schemas/Kind"}, "layers": {"type": "integer"},
                        "heads": {"type": "integer"}, "mechanism": {"type": "string"}}}},
-      "examples": {"type": "array", "items": {"type": "string"}}}},
-  "Kind": {"type": "string", "enum": ["cross", "encoder-self", "decoder-self", "copy", "pooling", "passage-to-question", "question-to-passage"]},
+      "examples": {"type": "array", "items": {"$ref": "#/components/schemas/Example"}}}},
+  "Example": {"type": ["string", "array", "object"], "items": {"type": "string"}, "description":
+    "An input: a text; of a dialogue model also a list of turns; of a reader a passage and a question.",
+    "properties": {"passage": {"type": "string"}, "question": {"type": "string"}}},
+  "Kind": {"type": "string", "enum": ["cross", "encoder-self", "decoder-self", "pooling", "copy",
+    "passage-to-question", "question-to-passage"]},
   "Mechanisms": {"type": "object", "required": ["scores", "scopes", "selections", "relative_positions", "models",
       "encoders", "tasks"],
     "properties": {
@@ -57,17 +65,59 @@ constexpr std::string_view kSchemas = R"json({
     "model": {"type": ["string", "null"]},
     "alternatives": {"type": "integer", "minimum": 0, "maximum": 100,
                      "description": "Likeliest tokens of every step, in records and streams."},
-    "attention": {"type": ["boolean", "string"], "enum": [true, false, "compact"], "description":
-      "Bring each candidate's attention record; \"compact\": in the compact form that docs/record.md describes."},
+    "attention": {"$ref": "#/components/schemas/Attention"},
     "tree": {"type": "boolean", "description": "Bring every continuation that entered the beam."},
     "stream": {"type": "boolean", "description": "Server-sent events; one text."},
     "prefix": {"$ref": "#/components/schemas/Texts", "description":
       "What the target must begin with: text, or a list of tokens as records write them."},
     "next": {"type": ["string", "null"], "description": "The token that must follow, as records write it."},
     "edits": {"type": "array", "items": {"$ref": "#/components/schemas/Edit"}}}},
-  "AttentionRequest": {"type": "object", "required": ["text"], "description":
-    "As TranslateRequest, for one text. With a target, that is what is written.", "properties": {
-    "text": {"type": "string"}, "target": {"type": ["string", "null"]}}},
+  "AttentionRequest": {"type": "object", "description":
+    "As TranslateRequest, for one text, or as ChatRequest. With a target, that is what is written.", "properties": {
+    "text": {"type": "string"}, "turns": {"$ref": "#/components/schemas/Turns"},
+    "target": {"type": ["string", "null"]}}},
+  "Attention": {"type": ["boolean", "string"], "enum": [true, false, "compact"], "description":
+    "Bring the attention record; \"compact\": in the compact form that docs/record.md describes."},
+  "Turns": {"type": "array", "minItems": 1, "maxItems": 1000, "description":
+    "The conversation so far, the oldest turn first: texts by two speakers in turn, or texts with their speakers.",
+    "items": {"type": ["string", "object"], "required": ["speaker", "text"], "additionalProperties": false,
+      "properties": {"speaker": {"type": "string"}, "text": {"type": "string"}}}},
+  "ChatRequest": {"type": "object", "additionalProperties": false, "required": ["turns"], "properties": {
+    "turns": {"$ref": "#/components/schemas/Turns"}}},
+  "Chat": {"type": "object", "required": ["reply", "candidates", "cut", "source_tokens", "model", "milliseconds"],
+    "properties": {"reply": {"type": "string"}, "candidates": {"$ref": "#/components/schemas/Candidates"},
+      "cut": {"type": "boolean"}, "source_tokens": {"type": "integer"}, "tree": {"$ref": "#/components/schemas/Tree"},
+      "model": {"type": "string"}, "milliseconds": {"type": "number"}}},
+  "ClassifyRequest": {"type": "object", "additionalProperties": false, "required": ["text"], "properties": {
+    "text": {"$ref": "#/components/schemas/Texts"}, "model": {"type": ["string", "null"]},
+    "attention": {"$ref": "#/components/schemas/Attention"}}},
+  "Class": {"type": "object", "required": ["label", "probability"], "properties": {
+    "label": {"type": "string"}, "probability": {"type": "number"}}},
+  "Classifications": {"type": "object", "required": ["classifications", "model", "milliseconds"], "properties": {
+    "classifications": {"type": "array", "minItems": 1, "items": {"type": "object",
+      "required": ["label", "probability", "classes", "truncated"], "properties": {
+        "label": {"type": "string"}, "probability": {"type": "number"},
+        "classes": {"type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/Class"}, "description":
+          "All classes, likeliest first."},
+        "truncated": {"type": "boolean"}, "record": {"$ref": "#/components/schemas/Record"}}}},
+    "model": {"type": "string"}, "milliseconds": {"type": "number"}}},
+  "AnswerRequest": {"type": "object", "additionalProperties": false, "required": ["passage", "question"], "properties": {
+    "passage": {"type": "string"}, "question": {"$ref": "#/components/schemas/Texts"},
+    "model": {"type": ["string", "null"]},
+    "nbest": {"type": "integer", "minimum": 1, "maximum": 64, "description": "How many answers to return, best first."},
+    "attention": {"$ref": "#/components/schemas/Attention"}}},
+  "Found": {"type": "object", "description": "A part of the passage, in characters (code points) and in bytes of UTF-8.",
+    "required": ["text", "begin", "end", "begin_byte", "end_byte", "probability"], "properties": {
+      "text": {"type": "string"}, "begin": {"type": "integer"}, "end": {"type": "integer"},
+      "begin_byte": {"type": "integer"}, "end_byte": {"type": "integer"}, "probability": {"type": "number"}}},
+  "Answers": {"type": "object", "required": ["answers", "model", "milliseconds"], "properties": {
+    "answers": {"type": "array", "minItems": 1, "items": {"type": "object",
+      "required": ["text", "begin", "end", "begin_byte", "end_byte", "probability", "candidates"], "properties": {
+        "text": {"type": "string"}, "begin": {"type": "integer"}, "end": {"type": "integer"},
+        "begin_byte": {"type": "integer"}, "end_byte": {"type": "integer"}, "probability": {"type": "number"},
+        "candidates": {"type": "array", "items": {"$ref": "#/components/schemas/Found"}},
+        "record": {"$ref": "#/components/schemas/Record"}}}},
+    "model": {"type": "string"}, "milliseconds": {"type": "number"}}},
   "ScoreRequest": {"type": "object", "additionalProperties": false, "required": ["text", "target"], "properties": {
     "text": {"type": "string"}, "target": {"type": "string"}, "model": {"type": ["string", "null"]},
     "alternatives": {"type": "integer", "minimum": 0, "maximum": 100},
@@ -77,12 +127,13 @@ constexpr std::string_view kSchemas = R"json({
     "model": {"type": "string"}, "milliseconds": {"type": "number"}}},
   "Translation": {"type": "object", "required": ["text", "candidates", "cut", "source_tokens"], "properties": {
     "text": {"type": "string"},
-    "candidates": {"type": "array", "minItems": 1, "items": {"type": "object",
-      "required": ["text", "score", "log_probability", "ended"], "properties": {
-        "text": {"type": "string"}, "score": {"type": "number"}, "log_probability": {"type": "number"},
-        "ended": {"type": "boolean"}, "record": {"$ref": "#/components/schemas/Record"}}}},
+    "candidates": {"$ref": "#/components/schemas/Candidates"},
     "cut": {"type": "boolean"}, "source_tokens": {"type": "integer"},
     "tree": {"$ref": "#/components/schemas/Tree"}}},
+  "Candidates": {"type": "array", "minItems": 1, "items": {"type": "object",
+    "required": ["text", "score", "log_probability", "ended"], "properties": {
+      "text": {"type": "string"}, "score": {"type": "number"}, "log_probability": {"type": "number"},
+      "ended": {"type": "boolean"}, "record": {"$ref": "#/components/schemas/Record"}}}},
   "Tree": {"type": "object", "required": ["nodes"], "properties": {"nodes": {"type": "array", "items": {
     "type": "object", "required": ["id", "parent", "text", "log_probability", "total", "step", "kept", "ended"],
     "properties": {"id": {"type": "integer"}, "parent": {"type": ["integer", "null"]}, "text": {"type": "string"},
@@ -194,7 +245,7 @@ Json operation(const Api::Route& route) {
     }
   }
   Json answer{{"description", "What was asked for."}, {"content", content_of(route.answer)}};
-  if (route.path == "/v1/translate") {
+  if (route.path == "/v1/translate" || route.path == "/v1/chat") {
     answer["content"]["text/event-stream"] = {{"schema", {{"type", "string"}}}};
   }
   json["responses"] = {
@@ -214,8 +265,10 @@ Json openapi_json() {
     schemas["TranslateRequest"]["properties"][field.key()] = property_of(field);
   }
   for (const auto& [name, property] : schemas["TranslateRequest"]["properties"].items()) {
-    Json& properties = schemas["AttentionRequest"]["properties"];
-    if (!properties.contains(name) && name != "stream") properties[name] = property;
+    Json& attention = schemas["AttentionRequest"]["properties"];
+    Json& chat = schemas["ChatRequest"]["properties"];
+    if (!attention.contains(name) && name != "stream") attention[name] = property;
+    if (name != "text") chat[name] = property;
   }
   Json paths = Json::object();
   for (const Api::Route& route : Api::routes()) {

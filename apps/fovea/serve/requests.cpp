@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "decode/options.h"
 #include "fovea/serve/answers.h"
+#include "tasks/conversation.h"
 #include "text/utf8.h"
 
 namespace fovea::app {
@@ -50,16 +51,28 @@ Field::Value value_of(std::string_view name, const Json& json) {
   throw expected(name, "a number, or true or false", json);
 }
 
-void check_texts(const std::vector<std::string>& texts, const Limits& limits) {
-  if (texts.empty()) throw bad_request("text: expected at least one text, got an empty list.");
-  if (std::ssize(texts) > Limits::kMostTexts) {
-    throw too_large(fmt::format("text: expected at most {} texts, got {}.", Limits::kMostTexts, texts.size()));
-  }
-  int64_t total = 0;
+void check_count(std::string_view name, int64_t count, int64_t most, std::string_view what) {
+  if (count == 0) throw bad_request(fmt::format("{}: expected at least one {}, got an empty list.", name, what));
+  if (count > most) throw too_large(fmt::format("{}: expected at most {} {}s, got {}.", name, most, what, count));
+}
+
+void check_characters(std::string_view name, std::span<const std::string> texts, const Limits& limits,
+                      int64_t already = 0) {
+  int64_t total = already;
   for (const std::string& text : texts) total += count_code_points(text);
   if (total > limits.max_text) {
-    throw too_large(fmt::format("text: expected at most {} characters, got {}.", limits.max_text, total));
+    throw too_large(fmt::format("{}: expected at most {} characters, got {}.", name, limits.max_text, total));
   }
+}
+
+void check_texts(const std::vector<std::string>& texts, const Limits& limits) {
+  check_count("text", std::ssize(texts), Limits::kMostTexts, "text");
+  check_characters("text", texts, limits);
+}
+
+// A source that its model tokenises itself.
+SharedLine untokenised(std::string text) {
+  return std::make_shared<const TokenisedLine>(TokenisedLine{.text = std::move(text)});
 }
 
 constexpr int64_t kMaxPrefix = 40'000;  // bytes
@@ -283,8 +296,8 @@ std::shared_ptr<Job> plain_job(const Hosted& model, std::vector<std::string> tex
   return std::make_shared<Job>(std::move(sources), Job::Translate{.search = search});
 }
 
-std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const SearchOptions& defaults,
-                                   const Limits& limits, Wanted& wanted) {
+std::shared_ptr<Job> translate_job(Members& members, std::vector<std::string> texts, const Hosted& model,
+                                   const SearchOptions& defaults, const Limits& limits, Wanted& wanted) {
   SearchOptions search = defaults;
   members.read(search);
   wanted.attention = members.attention(wanted.attention);
@@ -295,10 +308,10 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   search.alternatives = members.count("alternatives", attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
   search.edits = read_edits(members, *model.translator().model().model);
   const WrittenPrefix prefix = read_prefix(members);
-  const auto job = plain_job(model, members.texts("text", &wanted.is_list), search, limits,
+  const auto job = plain_job(model, std::move(texts), search, limits,
                              attention || wanted.stream ? Offsets::kTokens : Offsets::kNone);
   Job::Translate& request = job->translate();
-  if (attention) check_encoder_weights(*job, model, wanted.attention);
+  check_weights_read(*job, model, wanted.attention);
   if (!prefix.empty()) {
     const int64_t most =
         smaller_limit(std::min(search.max_length, Limits::kMostLength), model.translator().max_target());
@@ -318,9 +331,10 @@ std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const 
   return job;
 }
 
-std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool capture_weights) {
+std::shared_ptr<Job> score_job(Members& members, const std::string& text, const Hosted& model, const Limits& limits,
+                               bool capture_weights) {
   const Translator& translator = model.translator();
-  const std::string text = members.text("text"), target = members.text("target");
+  const std::string target = members.text("target");
   if (text.empty()) throw bad_request("text: expected a text.");
   check_texts({text, target}, limits);
   Job::Score request;
@@ -344,6 +358,67 @@ std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limi
   auto job = std::make_shared<Job>(std::vector{source}, std::move(request));
   job->alone = alone;
   return job;
+}
+
+std::string conversation_line(Members& members, const Hosted& model, const Limits& limits) {
+  const Json* json = members.find("turns");
+  if (json == nullptr) throw bad_request("turns: expected a list of turns, got nothing.");
+  if (!json->is_array()) throw expected("turns", "a list of turns", *json);
+  check_count("turns", std::ssize(*json), Limits::kMostTurns, "turn");
+  std::vector<Turn> turns;
+  try {
+    turns = parse_turns(*json, "turns");
+  } catch (const Error& error) {
+    throw bad_request(fmt::format("{}.", error.what()));
+  }
+  for (const Json& turn : *json) {
+    if (!turn.is_object()) continue;
+    Members of_turn(turn);
+    for (const char* name : {"speaker", "text"}) of_turn.find(name);
+    of_turn.finish();
+  }
+  std::vector<std::string> texts;
+  for (const Turn& turn : turns) texts.push_back(turn.text);
+  check_characters("turns", texts, limits);
+  const Translator& translator = model.translator();
+  Conversation conversation(translator.model().config.dialogue);
+  conversation.set(turns);
+  std::string line = conversation.source(*translator.model().source, translator.max_source());
+  if (line.empty()) throw bad_request("turns: expected a turn with words.");
+  return line;
+}
+
+std::shared_ptr<Job> classify_job(Members& members, const Limits& limits, Wanted& wanted) {
+  wanted.attention = members.attention(wanted.attention);
+  std::vector<std::string> texts = members.texts("text", &wanted.is_list);
+  check_texts(texts, limits);
+  std::vector<SharedLine> sources;
+  for (std::string& text : texts) sources.push_back(untokenised(std::move(text)));
+  Job::Classify request;
+  request.options.capture_weights = wanted.attention != Attention::kNone;
+  return std::make_shared<Job>(std::move(sources), std::move(request));
+}
+
+std::shared_ptr<Job> answer_job(Members& members, const Limits& limits, Wanted& wanted) {
+  wanted.attention = members.attention(wanted.attention);
+  Job::Read request;
+  request.options.capture_weights = wanted.attention != Attention::kNone;
+  request.options.nbest = members.count("nbest", 1, Limits::kMostBeam);
+  if (request.options.nbest < 1) throw bad_request("nbest: expected at least 1.");
+  if (members.find("passage") == nullptr) throw bad_request("passage: expected a text, got nothing.");
+  std::string passage = members.text("passage");
+  request.questions = members.texts("question", &wanted.is_list);
+  check_count("question", std::ssize(request.questions), Limits::kMostTexts, "question");
+  check_characters("passage", std::span(&passage, 1), limits);
+  check_characters("passage and question", request.questions, limits, count_code_points(passage));
+  const auto is_blank = [](const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; };
+  if (is_blank(passage)) throw bad_request("passage: expected a text with words.");
+  if (std::any_of(request.questions.begin(), request.questions.end(), is_blank)) {
+    throw bad_request("question: expected a text with words.");
+  }
+  // All questions share one copy of the passage.
+  std::vector<SharedLine> sources(request.questions.size(), untokenised(std::move(passage)));
+  return std::make_shared<Job>(std::move(sources), std::move(request));
 }
 
 }  // namespace fovea::app

@@ -14,7 +14,8 @@ namespace fovea::app {
 // The limits of a request.
 struct Limits {
   int64_t max_text = 20'000;  // characters of all texts together
-  static constexpr int64_t kMostBeam = 64, kMostAlternatives = 100, kMostLength = 4096, kMostTexts = 1024;
+  static constexpr int64_t kMostBeam = 64, kMostAlternatives = 100, kMostLength = 4096, kMostTexts = 1024,
+                           kMostTurns = 1000;
 };
 
 // How attention records are written: with every digit, or in a byte for each weight (docs/record.md).
@@ -49,10 +50,16 @@ struct Wanted {
   bool stream = false, is_list = false;
 };
 
-// POST /v1/translate and /v1/attention.
-std::shared_ptr<Job> translate_job(Members& members, const Hosted& model, const SearchOptions& defaults,
-                                   const Limits& limits, Wanted& wanted);
-std::shared_ptr<Job> score_job(Members& members, const Hosted& model, const Limits& limits, bool capture_weights);
+// The `turns` of a conversation as the line that a dialogue model reads.
+std::string conversation_line(Members& members, const Hosted& model, const Limits& limits);
+
+// POST /v1/translate, /v1/chat and /v1/attention.
+std::shared_ptr<Job> translate_job(Members& members, std::vector<std::string> texts, const Hosted& model,
+                                   const SearchOptions& defaults, const Limits& limits, Wanted& wanted);
+std::shared_ptr<Job> score_job(Members& members, const std::string& text, const Hosted& model, const Limits& limits,
+                               bool capture_weights);
+std::shared_ptr<Job> classify_job(Members& members, const Limits& limits, Wanted& wanted);
+std::shared_ptr<Job> answer_job(Members& members, const Limits& limits, Wanted& wanted);
 // A translation of plain texts without any other settings.
 std::shared_ptr<Job> plain_job(const Hosted& model, std::vector<std::string> texts, const SearchOptions& search,
                                const Limits& limits, Offsets offsets = Offsets::kNone);

@@ -69,7 +69,7 @@ int serve(ServeFlags flags) {
           .max_queue = flags.max_queue,
           .batch_tokens = flags.translator.batch_tokens,
           .batch_wait = std::chrono::microseconds(static_cast<int64_t>(flags.batch_wait_ms * 1000))};
-      served->worker = std::make_unique<Worker>(names[i], served->model->translator(), options, cores, metrics,
+      served->worker = std::make_unique<Worker>(*served->model, options, cores, metrics,
                                                 [&](int64_t taken) { return server.active() > taken; });
       models.push_back(std::move(served));
     }

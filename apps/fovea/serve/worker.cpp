@@ -26,6 +26,9 @@ int64_t load_of(const Job& job, size_t i) {
   return std::max(job.sizes[i].tokens * std::max(job.beams(), kUsualBeam) / kUsualBeam, job.sizes[i].cost / kUsualCost);
 }
 
+// Thrown between two parts of a batch that no client waits for any more.
+struct Abandoned {};
+
 }  // namespace
 
 // Passes the steps of a batch's sentences to their jobs.
@@ -69,14 +72,9 @@ void Cores::give_back() {
   changed_.notify_one();
 }
 
-Worker::Worker(std::string name, const Translator& translator, const WorkerOptions& options, Cores& cores,
-               Metrics& metrics, std::function<bool(int64_t)> expects_more)
-    : name_(std::move(name)),
-      translator_(translator),
-      options_(options),
-      cores_(cores),
-      metrics_(metrics),
-      expects_more_(std::move(expects_more)) {
+Worker::Worker(const Hosted& model, const WorkerOptions& options, Cores& cores, Metrics& metrics,
+               std::function<bool(int64_t)> expects_more)
+    : model_(model), options_(options), cores_(cores), metrics_(metrics), expects_more_(std::move(expects_more)) {
   for (int i = 0; i < std::min(cores.count(), kMaxThreads); ++i) threads_.emplace_back([this] { run(); });
 }
 
@@ -183,7 +181,7 @@ void Worker::gather(Batch& batch, int64_t& load, int64_t most) {
   for (; !queue_.empty() && (batch.empty() || load < most); queue_.pop_front()) {
     std::shared_ptr<Job>& job = queue_.front();
     if (!job->is_wanted()) {
-      if (!job->dropped.exchange(true)) metrics_.add_cancelled(name_);
+      if (!job->dropped.exchange(true)) metrics_.add_cancelled(model_.name());
       for (size_t i = job->taken; i < job->size(); ++i) queued_load_ -= load_of(*job, i);
       job->finish(job->size() - job->taken);
       continue;
@@ -219,16 +217,19 @@ void Worker::decode(const Batch& batch) {
   for (const Piece& piece : batch) piece.job->together = std::max<int64_t>(piece.job->together, sentences);
   const int threads = cores_.take(queued() > 0);
   const Job& first = *batch.front().job;
-  const bool small = translator_.model().parameters->count() * sentences * first.beams() < kWorthSharing;
+  const bool small = model_.parameters() * sentences * first.beams() < kWorthSharing;
   set_thread_count(small ? 1 : threads);
   const auto begin = Clock::now();
   try {
     std::visit([&](const auto& request) { decode(batch, request); }, first.kind);
+  } catch (const Abandoned&) {
+    // Every job of the batch is counted as dropped below.
   } catch (...) {
     for (const Piece& piece : batch) piece.job->fail(std::current_exception());
   }
   cores_.give_back();
-  metrics_.add_batch(name_, sentences, std::ssize(batch), std::chrono::duration<double>(Clock::now() - begin).count());
+  metrics_.add_batch(model_.name(), sentences, std::ssize(batch),
+                     std::chrono::duration<double>(Clock::now() - begin).count());
   for (const Piece& piece : batch) {
     Job& job = *piece.job;
     int64_t read = 0, written = 0;
@@ -236,8 +237,8 @@ void Worker::decode(const Batch& batch) {
       read += job.sizes[i].tokens;
       written += job.written(i);
     }
-    metrics_.add_tokens(name_, read, written);
-    if (!job.is_wanted() && !job.dropped.exchange(true)) metrics_.add_cancelled(name_);
+    metrics_.add_tokens(model_.name(), read, written);
+    if (!job.is_wanted() && !job.dropped.exchange(true)) metrics_.add_cancelled(model_.name());
     job.finish(piece.size());
   }
 }
@@ -258,7 +259,7 @@ void Worker::decode(const Batch& batch, const Job::Translate& request) {
   if (!forced) search.prefixes.clear();
   Watcher watcher(batch);
   search.watcher = &watcher;
-  std::vector<Translation> translations = translator_.translate(lines, search);
+  std::vector<Translation> translations = model_.translator().translate(lines, search);
   auto next = translations.begin();
   for (const Piece& piece : batch) {
     for (size_t i = piece.begin; i < piece.end; ++i) piece.job->translate().translations[i] = std::move(*next++);
@@ -273,10 +274,41 @@ void Worker::decode(const Batch& batch, const Job::Score& request) {
       targets.push_back(job->score().targets[i]);
     }
   }
-  std::vector<Hypothesis> scores = translator_.score(sources, targets, request.options);
+  std::vector<Hypothesis> scores = model_.translator().score(sources, targets, request.options);
   auto next = scores.begin();
   for (const Piece& piece : batch) {
     for (size_t i = piece.begin; i < piece.end; ++i) piece.job->score().scores[i] = std::move(*next++);
+  }
+}
+
+// A classifier and a reader say after each part of a batch how much is done: there they can be stopped.
+std::function<void(int64_t)> Worker::stop_if_unwanted(const Batch& batch) {
+  return [&batch](int64_t) {
+    if (std::none_of(batch.begin(), batch.end(), [](const Piece& p) { return p.job->is_wanted(); })) throw Abandoned();
+  };
+}
+
+void Worker::decode(const Batch& batch, const Job::Classify& request) {
+  std::vector<std::string> texts;
+  for (const auto& [job, begin, end] : batch) {
+    for (size_t i = begin; i < end; ++i) texts.push_back(job->sources[i]->text);
+  }
+  std::vector<Classification> results = model_.classifier().classify(texts, request.options, stop_if_unwanted(batch));
+  auto next = results.begin();
+  for (const Piece& piece : batch) {
+    for (size_t i = piece.begin; i < piece.end; ++i) piece.job->classify().results[i] = std::move(*next++);
+  }
+}
+
+void Worker::decode(const Batch& batch, const Job::Read& request) {
+  std::vector<PassageQuestion> questions;
+  for (const auto& [job, begin, end] : batch) {
+    for (size_t i = begin; i < end; ++i) questions.push_back({job->sources[i]->text, job->read().questions[i]});
+  }
+  std::vector<Reading> results = model_.reader().answer(questions, request.options, stop_if_unwanted(batch));
+  auto next = results.begin();
+  for (const Piece& piece : batch) {
+    for (size_t i = piece.begin; i < piece.end; ++i) piece.job->read().results[i] = std::move(*next++);
   }
 }
 

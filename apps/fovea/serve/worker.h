@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "fovea/serve/call.h"
+#include "fovea/serve/hosted.h"
 #include "fovea/serve/job.h"
 #include "fovea/serve/metrics.h"
 
@@ -40,7 +41,7 @@ class Cores {
 class Worker {
  public:
   // `expects_more`: whether other clients are active whose requests are worth waiting for, given how many are in hand.
-  Worker(std::string name, const Translator& translator, const WorkerOptions& options, Cores& cores, Metrics& metrics,
+  Worker(const Hosted& model, const WorkerOptions& options, Cores& cores, Metrics& metrics,
          std::function<bool(int64_t)> expects_more);
   ~Worker() { stop(); }
   Worker(const Worker&) = delete;
@@ -71,9 +72,11 @@ class Worker {
   // One for each kind of job; the request is that of the batch's first job, which all of them share.
   void decode(const Batch& batch, const Job::Translate& request);
   void decode(const Batch& batch, const Job::Score& request);
+  void decode(const Batch& batch, const Job::Classify& request);
+  void decode(const Batch& batch, const Job::Read& request);
+  static std::function<void(int64_t)> stop_if_unwanted(const Batch& batch);
 
-  std::string name_;
-  const Translator& translator_;
+  const Hosted& model_;
   WorkerOptions options_;
   Cores& cores_;
   Metrics& metrics_;

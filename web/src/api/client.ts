@@ -2,7 +2,18 @@
 // and sends no request to another machine.
 import type { WireRecord } from '../model/record'
 import { readEvents } from './sse'
-import type { ModelInfo, Options, ReviseEvent, StartEvent, TokenEvent, TranslateAnswer } from './types'
+import type {
+  ChatAnswer,
+  ClassifyAnswer,
+  Input,
+  ModelInfo,
+  Options,
+  ReadAnswer,
+  ReviseEvent,
+  StartEvent,
+  TokenEvent,
+  TranslateAnswer,
+} from './types'
 
 export class ApiError extends Error {
   readonly code: string
@@ -60,16 +71,40 @@ export async function getModels(): Promise<ModelInfo[]> {
   return answer.models
 }
 
-export async function translate(text: string, options: Options, signal: AbortSignal): Promise<TranslateAnswer> {
-  return (await (await send('v1/translate', { text, ...options }, signal)).json()) as TranslateAnswer
+async function ask<T>(path: string, body: unknown, signal: AbortSignal): Promise<T> {
+  return (await (await send(path, body, signal)).json()) as T
 }
 
-export async function attend(text: string, target: string, options: Options, signal: AbortSignal): Promise<WireRecord> {
-  const answer = (await (await send('v1/attention', { text, target, ...options }, signal)).json()) as {
-    record: WireRecord
-  }
-  return answer.record
+// A conversation is answered at a path of its own; the reply is read as a translation of the turns.
+const pathOf = (input: Input): string => ('turns' in input ? 'v1/chat' : 'v1/translate')
+
+function translationOf(answer: TranslateAnswer | ChatAnswer): TranslateAnswer {
+  if (!('reply' in answer)) return answer
+  const { reply, model, milliseconds, ...rest } = answer
+  return { translations: [{ text: reply, ...rest }], model, milliseconds }
 }
+
+export async function translate(input: Input, options: Options, signal: AbortSignal): Promise<TranslateAnswer> {
+  return translationOf(await ask(pathOf(input), { ...input, ...options }, signal))
+}
+
+export async function attend(input: Input, target: string, options: Options, signal: AbortSignal): Promise<WireRecord> {
+  return (await ask<{ record: WireRecord }>('v1/attention', { ...input, target, ...options }, signal)).record
+}
+
+export const classify = (
+  text: string | string[],
+  model: string,
+  attention: false | 'compact',
+  signal: AbortSignal,
+): Promise<ClassifyAnswer> => ask('v1/classify', { text, model, attention }, signal)
+
+export const read = (
+  passage: string,
+  question: string,
+  options: { model: string; nbest: number; attention: 'compact' },
+  signal: AbortSignal,
+): Promise<ReadAnswer> => ask('v1/answer', { passage, question, ...options }, signal)
 
 export interface StreamHandlers {
   start(event: StartEvent): void
@@ -78,21 +113,21 @@ export interface StreamHandlers {
 }
 
 export async function stream(
-  text: string,
+  input: Input,
   options: Options,
   on: StreamHandlers,
   signal: AbortSignal,
 ): Promise<TranslateAnswer> {
-  const response = await send('v1/translate', { text, ...options, stream: true }, signal)
+  const response = await send(pathOf(input), { ...input, ...options, stream: true }, signal)
   // A server that does not stream this request answers it as a whole.
   if (!response.headers.get('Content-Type')?.startsWith('text/event-stream'))
-    return (await response.json()) as TranslateAnswer
+    return translationOf((await response.json()) as TranslateAnswer | ChatAnswer)
   for await (const { event, data } of readEvents(response.body!)) {
     const value = JSON.parse(data) as unknown
     if (event === 'start') on.start(value as StartEvent)
     if (event === 'token') on.token(value as TokenEvent)
     if (event === 'revise') on.revise(value as ReviseEvent)
-    if (event === 'done') return value as TranslateAnswer
+    if (event === 'done') return translationOf(value as TranslateAnswer | ChatAnswer)
     if (event === 'error') {
       const { error } = value as { error: { code: string; message: string } }
       throw new ApiError(error.code, error.message)

@@ -1,17 +1,20 @@
 // The requests and answers of `fovea serve` as the page uses them.
-import type { Alternative, Kind, Sentence, WireRecord } from '../model/record'
+import type { Alternative, Answer, ClassProbability, Kind, Sentence, WireRecord } from '../model/record'
+import type { Example } from '../model/task'
 import type { TreeNode } from '../model/tree'
 import type { Edit } from '../model/whatif'
 
 export interface ModelInfo {
   name: string
+  task: string
+  labels?: string[] // of a classifier
   architecture: string
   parameters: number
   source_language: string | null
   target_language: string | null
   layers: number
   attentions: { kind: Kind; layers: number; heads: number; mechanism: string }[]
-  examples: string[]
+  examples: Example[]
 }
 
 export interface Options {
@@ -31,6 +34,9 @@ export interface Options {
   edits?: Edit[]
 }
 
+// What is read: a text, or the turns of a conversation.
+export type Input = { text: string } | { turns: string[] }
+
 export interface Candidate {
   text: string
   score: number
@@ -49,6 +55,28 @@ export interface Translation {
 
 export interface TranslateAnswer {
   translations: Translation[]
+  model: string
+  milliseconds: number
+}
+
+export type ChatAnswer = Omit<Translation, 'text'> & { reply: string; model: string; milliseconds: number }
+
+export interface Classification {
+  label: string
+  probability: number
+  classes: ClassProbability[]
+  truncated: boolean
+  record?: WireRecord
+}
+
+export interface ClassifyAnswer {
+  classifications: Classification[]
+  model: string
+  milliseconds: number
+}
+
+export interface ReadAnswer {
+  answers: (Answer & { candidates: Answer[]; record?: WireRecord })[]
   model: string
   milliseconds: number
 }

@@ -12,15 +12,15 @@ type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
+// The lists of results in an answer of the server.
+const kLists = ['translations', 'candidates', 'classifications', 'answers'] as const
+
 // Finds the records in a parsed file.
 function recordsIn(value: unknown): unknown[] {
   if (Array.isArray(value)) return value.flatMap(recordsIn)
   if (!isObject(value)) return []
   if ('fovea_record' in value) return [value]
-  return [
-    ...recordsIn(value['record']),
-    ...[...listOf(value['translations']), ...listOf(value['candidates'])].flatMap(recordsIn),
-  ]
+  return [...recordsIn(value['record']), ...kLists.flatMap((name) => listOf(value[name])).flatMap(recordsIn)]
 }
 
 // Counts brackets outside of strings, before JSON.parse allocates for them.

@@ -1,12 +1,13 @@
 // Values computed from the state and the answers: the grid that every view draws, the second grid, and their titles.
 import { computed, signal } from '@preact/signals'
-import { t } from '../i18n'
+import { t, type Key } from '../i18n'
 import { heaviest, mirrored, percent, weightText, type Grid } from '../model/grid'
-import type { AttentionRecord, Kind } from '../model/record'
+import { kinds, type AttentionRecord, type Axis, type Kind } from '../model/record'
 import { attentionOf, reduce } from '../model/reduce'
+import { kFormTraits, type Task } from '../model/task'
 import { isolated, shown } from '../model/text'
-import { first, second } from './answers'
-import { hovered, state } from './store'
+import { first, form, second, task } from './answers'
+import { hovered, kViews, state, type View } from './store'
 
 const chosen = (records: (AttentionRecord | null)[] | undefined): AttentionRecord | null =>
   records?.[Math.min(state.rank.value, records.length) - 1] ?? null
@@ -14,10 +15,12 @@ const chosen = (records: (AttentionRecord | null)[] | undefined): AttentionRecor
 export const record = computed(() => chosen(first.value?.records))
 export const otherRecord = computed(() => second.value?.records[0] ?? null)
 
-// The attention kind that was asked for, or the first kind of the record.
+// The attention kind that was asked for; else one between two texts; else one that is not a text's to itself.
 export const kind = computed<Kind>(() => {
   const there = record.value?.attentions ?? []
-  return there.some((a) => a.kind === state.kind.value) ? state.kind.value : (there[0]?.kind ?? 'cross')
+  if (there.some((a) => a.kind === state.kind.value)) return state.kind.value
+  const across = there.filter(({ kind: k }) => kinds[k].columns !== 'before' && kinds[k].rows !== kinds[k].columns)
+  return (across.find((a) => a.rowLabels.length === 0) ?? across[0] ?? there[0])?.kind ?? 'cross'
 })
 export const attention = computed(() => (record.value ? attentionOf(record.value, kind.value) : undefined))
 
@@ -42,6 +45,26 @@ export const activeRow = computed(() => {
 })
 
 export const dark = signal(false)
+
+// The views that fit: steps, beams and edits are of text that is written; a single head needs no view of heads.
+const kViewsOfMaps: readonly View[] = ['heatmap', 'flow', 'heads']
+export const isWritten = computed(() => kFormTraits[form.value].writes)
+export const views = computed(() => {
+  const a = attention.value
+  const fit = isWritten.value ? kViews : kViewsOfMaps
+  return fit.filter((v) => v !== 'heads' || !a || a.layers * a.heads > 1)
+})
+export const view = computed<View>(() => (views.value.includes(state.view.value) ? state.view.value : 'heatmap'))
+
+// How a task calls the rows or columns of an attention.
+const kSides: Record<Task, Record<Axis, Key>> = {
+  sequence: { source: 'source', target: 'target', before: 'before' },
+  summarise: { source: 'classify.text', target: 'summarise.summary', before: 'before' },
+  dialogue: { source: 'chat.context', target: 'chat.reply', before: 'before' },
+  classify: { source: 'classify.text', target: 'classify.hops', before: 'before' },
+  answer: { source: 'passage', target: 'question', before: 'before' },
+}
+export const sideName = (axis: Axis): string => t(kSides[task.value][axis])
 
 export function titleOf(grid: Grid): string {
   const r = grid.reduction

@@ -11,7 +11,11 @@ export type Scale = 'linear' | 'sqrt' | 'log'
 export type Palette = 'blues' | 'greys'
 
 export interface State {
-  text: string
+  text: string // the source, the text to classify, or the passage
+  question: string
+  turns: string[] // of a conversation: the user's and the model's in turn
+  reply: number // the turn whose attention is shown; -1 for the latest
+  removed: number[] // words that a classifier does not get to read
   model: string // '' for the first model of the server
   beam: number
   nbest: number
@@ -42,6 +46,10 @@ export interface State {
 
 export const kDefaults: Readonly<State> = {
   text: '',
+  question: '',
+  turns: [],
+  reply: -1,
+  removed: [],
   model: '',
   beam: 1,
   nbest: 1,
@@ -91,7 +99,7 @@ export function hover(row: number, column: number): void {
 }
 
 // Edits belong to a sentence and are removed with it, except heads that are switched off.
-export const kUnchanged = { prefix: '', path: [], next: '', edits: [] } satisfies Partial<State>
+export const kUnchanged = { prefix: '', path: [], next: '', edits: [], removed: [] } satisfies Partial<State>
 
 export function setText(text: string): void {
   const edits = state.edits.peek()
@@ -99,8 +107,12 @@ export function setText(text: string): void {
   set({ ...kUnchanged, text, rank: 1, row: -1, edits: off.length === edits.length ? edits : off })
 }
 
+export function setTurns(turns: string[]): void {
+  set({ ...kUnchanged, turns, reply: -1, rank: 1, row: -1 })
+}
+
 export function setModel(model: string): void {
-  set({ ...kUnchanged, model, rank: 1, row: -1, layer: 0, head: 0, kind: 'cross', how: 'mean' })
+  set({ ...kUnchanged, model, turns: [], reply: -1, rank: 1, row: -1, layer: 0, head: 0, kind: 'cross', how: 'mean' })
 }
 
 export const clearWhatIf = (): void => set({ ...kUnchanged, second: '' })

@@ -24,6 +24,7 @@ export const kRanges: Partial<Record<keyof State, readonly [number, number]>> = 
   head: [0, 1000],
   hide: [0, 0.95],
   row: [-1, 1e6],
+  reply: [-1, 1e6],
 }
 
 const kFractions: readonly (keyof State)[] = ['hide', 'temperature', 'top_p'] // the others are whole numbers
@@ -40,14 +41,16 @@ function readEdits(text: string): State['edits'] | undefined {
   }
 }
 
-function readPath(text: string): string[] | undefined {
+function readList<T>(text: string, fits: (item: unknown) => item is T): T[] | undefined {
   try {
-    const path: unknown = JSON.parse(text)
-    return Array.isArray(path) && path.every((x) => typeof x === 'string') ? path : undefined
+    const list: unknown = JSON.parse(text)
+    return Array.isArray(list) && list.every(fits) ? list : undefined
   } catch {
     return undefined
   }
 }
+const isText = (item: unknown): item is string => typeof item === 'string'
+const isPlace = (item: unknown): item is number => Number.isInteger(item) && (item as number) >= 0
 
 function readOne(key: keyof State, text: string): unknown {
   const choices = kChoices[key]
@@ -60,7 +63,8 @@ function readOne(key: keyof State, text: string): unknown {
   }
   if (key === 'words' || key === 'sample') return text === '1'
   if (key === 'edits') return readEdits(text)
-  if (key === 'path') return readPath(text)
+  if (key === 'path' || key === 'turns') return readList(text, isText)
+  if (key === 'removed') return readList(text, isPlace)
   return text
 }
 

@@ -1,9 +1,15 @@
-// The page from top to bottom: input and output, both sentences, the chosen view, and beside it the active step.
-import { t } from '../i18n'
-import { failure, first } from '../state/answers'
-import { grid, record } from '../state/derived'
-import { state, type View } from '../state/store'
+// The page from top to bottom: the form that the model's task needs, the texts, the chosen view, and beside it the active
+// step.
+import { t, type Key } from '../i18n'
+import type { Form } from '../model/task'
+import { failure, first, form } from '../state/answers'
+import { attention, grid, isWritten, record, view } from '../state/derived'
+import { isAsked } from '../state/asking'
+import type { View } from '../state/store'
+import { Answer, chosenNow } from './answer'
 import { Ask } from './ask'
+import { Chat } from './chat'
+import { Classify, Highlights } from './classify'
 import { ComparePanel } from './compare_panel'
 import { DiagnosticsPanel } from './diagnostics_panel'
 import { ExportBar } from './export'
@@ -32,31 +38,56 @@ const kPanels: Record<View, () => preact.JSX.Element | null> = {
   diagnostics: DiagnosticsPanel,
 }
 
+interface FormParts {
+  Fields: () => preact.JSX.Element
+  empty: Key | null // said while nothing is asked
+  Rows?: () => preact.JSX.Element | null // shows rows that are no tokens, in place of the two texts
+  marked?: () => { begin: number; end: number } | undefined // in the source
+}
+const kForms: Record<Form, FormParts> = {
+  text: { Fields: Ask, empty: 'empty' },
+  chat: { Fields: Chat, empty: null },
+  classify: { Fields: Classify, empty: 'empty', Rows: Highlights },
+  answer: { Fields: Answer, empty: 'empty.answer', marked: chosenNow },
+}
+
+function Texts() {
+  const { Rows, marked } = kForms[form.value]
+  const named = (attention.value?.rowLabels.length ?? 0) > 0
+  return (
+    <>
+      {Rows && <Rows />}
+      <Lens />
+      {!(Rows && named) && <Pair marked={marked?.()} />}
+    </>
+  )
+}
+
 function Look() {
-  const view = state.view.value
-  const Panel = kPanels[view]
+  const chosen = view.value
+  const Panel = kPanels[chosen]
   if (!record.value) return null
   return (
     <>
-      <Lens />
-      <Pair />
-      <WhatIf />
-      <div class="views">
+      <Texts />
+      {isWritten.value && <WhatIf />}
+      <div class={isWritten.value ? 'views' : 'views alone'}>
         <section class="main" aria-label={t('views')}>
           <Tabs />
-          {view !== 'tree' && <StatusLine />}
-          <div role="tabpanel" id="panel" aria-labelledby={`tab-${view}`} tabIndex={-1}>
-            {grid.value || view === 'tree' ? <Panel /> : <p class="faint">{t('empty.attention')}</p>}
+          {chosen !== 'tree' && <StatusLine />}
+          <div role="tabpanel" id="panel" aria-labelledby={`tab-${chosen}`} tabIndex={-1}>
+            {grid.value || chosen === 'tree' ? <Panel /> : <p class="faint">{t('empty.attention')}</p>}
           </div>
           <ExportBar />
         </section>
-        <Inspector />
+        {isWritten.value && <Inspector />}
       </div>
     </>
   )
 }
 
 export function App() {
+  const { Fields, empty } = kForms[form.value]
   return (
     <>
       <a
@@ -69,9 +100,9 @@ export function App() {
       <Header />
       <DropPlace />
       <main>
-        <Ask />
+        <Fields />
         {failure.value && <Failure failure={failure.value} />}
-        {first.value ? <Look /> : <p class="faint">{state.text.value.trim() === '' ? t('empty') : t('waiting')}</p>}
+        {first.value ? <Look /> : empty && <p class="faint">{isAsked() ? t('waiting') : t(empty)}</p>}
       </main>
     </>
   )

@@ -4,9 +4,10 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { t } from '../i18n'
 import { difference, type Difference, type Pairs } from '../model/compare'
 import { hasAbsent, percent, type Grid } from '../model/grid'
+import { formOf } from '../model/task'
 import { shown } from '../model/text'
-import { first, isChanged, modelName, models, opened, second, secondFailure } from '../state/answers'
-import { dark, grid, otherGrid, titleOf } from '../state/derived'
+import { first, form, isChanged, modelName, models, opened, second, secondFailure } from '../state/answers'
+import { dark, grid, otherGrid, sideName, titleOf } from '../state/derived'
 import { set, state, type Place } from '../state/store'
 import { changeTint, largestOf, weightTint } from '../views/colour'
 import { heatmap } from '../views/heatmap'
@@ -33,7 +34,7 @@ function Maps({ a, b }: { a: Grid; b: Grid }) {
   const tint = useMemo(() => weightTint(palette, scale, largestOf([a, b]), isDark), [a, b, palette, scale, isDark])
   const d = useMemo(() => difference(a, b), [a, b])
   const changes = useMemo(() => d && changeTint(d.largest, inkNow()), [d, isDark])
-  const names = { rows: t(a.rowSide), columns: t(a.columnSide) }
+  const names = { rows: sideName(a.rowSide), columns: sideName(a.columnSide) }
   const half = room >= 760 ? (room - 24) / 2 : room
   const scenes = useMemo(() => {
     if (room === 0) return null
@@ -149,9 +150,9 @@ export function ComparePanel() {
   const none = opened.value ? ([['', t('compare.nothing.yet')]] as const) : []
   const options = [
     ...none,
-    ...models.value.map(
-      (m) => [m.name, m.name === modelName.value && !opened.value ? t('compare.same') : m.name] as const,
-    ),
+    ...models.value
+      .filter((m) => formOf(m.task) === form.value)
+      .map((m) => [m.name, m.name === modelName.value && !opened.value ? t('compare.same') : m.name] as const),
   ]
   useEffect(() => {
     if (!b) exportedPicture.value = null

@@ -4,8 +4,7 @@ import { language, t } from '../i18n'
 import { weightText, type Grid } from '../model/grid'
 import { wireOf } from '../model/record'
 import { directionOf, shown } from '../model/text'
-import { record } from '../state/derived'
-import { state } from '../state/store'
+import { record, view } from '../state/derived'
 import { legend } from '../views/heatmap'
 import { CanvasPainter, escapeXml, SvgPainter, type Painter } from '../views/painter'
 import { inkNow } from './canvas_view'
@@ -86,7 +85,7 @@ function save(content: Blob | string, type: string, ending: string): void {
   const blob = typeof content === 'string' ? new Blob([content], { type }) : content
   const link = document.createElement('a')
   link.href = URL.createObjectURL(blob)
-  link.download = `fovea-${state.view.peek()}.${ending}`
+  link.download = `fovea-${view.peek()}.${ending}`
   link.click()
   setTimeout(() => URL.revokeObjectURL(link.href), 1000)
 }
@@ -105,7 +104,7 @@ function asJson(s: ExportedPicture): string {
       ),
     ),
   }))
-  return JSON.stringify({ view: state.view.peek(), title: s.title, grids, record: r && wireOf(r) })
+  return JSON.stringify({ view: view.peek(), title: s.title, grids, record: r && wireOf(r) })
 }
 
 export function ExportBar() {

@@ -1,7 +1,8 @@
 // The error message of the server; if it asks for an API key, a field for it.
 import { setKey } from '../api/client'
 import { t } from '../i18n'
-import { loadModels, type Failure as What } from '../state/answers'
+import type { Failure as What } from '../state/answers'
+import { loadModels } from '../state/asking'
 
 export function Failure({ failure }: { failure: What }) {
   const retry = (event: Event): void => {

@@ -1,7 +1,8 @@
 // The name, the model and the language.
 import { kLanguages, language, t, type Language } from '../i18n'
+import { filledWith, formOf, kFormTraits } from '../model/task'
 import { modelInfo, modelName, models, opened } from '../state/answers'
-import { setModel, setText, state } from '../state/store'
+import { set, setModel, setText, state } from '../state/store'
 import { Menu } from './field'
 import { OpenButton } from './open_file'
 
@@ -10,9 +11,18 @@ function pickModel(name: string): void {
   const text = state.text.peek()
   opened.value = null
   setModel(name)
-  // An example sentence of one model makes no sense to another.
   const after = models.peek().find((m) => m.name === name)
-  if (before?.examples.includes(text) && after?.examples[0]) setText(after.examples[0])
+  const form = formOf(after?.task)
+  if (form !== formOf(before?.task)) set({ second: '', target: '' })
+  // An example of one model makes no sense to another, and neither does a text without a question.
+  const wasExample = before?.examples.some((example) => filledWith(example).text === text)
+  const lacks = kFormTraits[form].hasQuestion && state.question.peek() === ''
+  const empty = kFormTraits[form].hasText && text.trim() === ''
+  if ((wasExample || lacks || empty) && after?.examples[0]) {
+    const { text: next, question } = filledWith(after.examples[0])
+    set({ question })
+    setText(next)
+  }
 }
 
 export function Header() {

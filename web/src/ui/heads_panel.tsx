@@ -5,7 +5,7 @@ import { hasAbsent, type Grid } from '../model/grid'
 import { everyHead } from '../model/reduce'
 import { isOff, toggleHead } from '../model/whatif'
 import { opened } from '../state/answers'
-import { attention, dark, kind, record } from '../state/derived'
+import { attention, dark, isWritten, kind, record } from '../state/derived'
 import { set, state } from '../state/store'
 import { largestOf, weightTint, type Tint } from '../views/colour'
 import { headMap, headsSheet } from '../views/heads'
@@ -27,7 +27,7 @@ function Head({ grid, tint }: { grid: Grid; tint: Tint }) {
         {t('head')} {head}
       </button>
       <CanvasView scene={scene} label={nameOf(grid)} small onPress={open} />
-      {!opened.value && (
+      {!opened.value && isWritten.value && (
         <button
           type="button"
           class="switch"
@@ -54,7 +54,7 @@ export function HeadsPanel() {
   useExportedPicture({ title, note: '', scene, tint, grids }, [scene, title])
   return (
     <div>
-      <p class="faint">{t(opened.value ? 'heads.saved' : 'heads.about')}</p>
+      <p class="faint">{t(opened.value || !isWritten.value ? 'heads.saved' : 'heads.about')}</p>
       <Legend tint={tint} masked={grids.some(hasAbsent)} />
       {Array.from({ length: grids.length / across }, (_, layer) => (
         <section>

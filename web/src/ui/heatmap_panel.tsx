@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks'
 import { t } from '../i18n'
 import { hasAbsent } from '../model/grid'
-import { dark, grid, titleOf } from '../state/derived'
+import { dark, grid, sideName, titleOf } from '../state/derived'
 import { state } from '../state/store'
 import { largestOf, weightTint } from '../views/colour'
 import { heatmap, isShrunk } from '../views/heatmap'
@@ -16,7 +16,7 @@ export function HeatmapPanel() {
   const [pane, room] = useRoom<HTMLDivElement>()
   const [palette, scale, isDark] = [state.palette.value, state.scale.value, dark.value]
   const tint = useMemo(() => weightTint(palette, scale, largestOf([g]), isDark), [g, palette, scale, isDark])
-  const names = { rows: t(g.rowSide), columns: t(g.columnSide) }
+  const names = { rows: sideName(g.rowSide), columns: sideName(g.columnSide) }
   const scene = useMemo(() => (room > 0 ? heatmap(g, room, tint, names) : null), [g, room, tint, names.rows])
   const title = titleOf(g)
   useExportedPicture(scene && { title, note: '', scene, tint, grids: [g] }, [scene, title])

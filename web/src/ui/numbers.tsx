@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { t } from '../i18n'
 import { weightText, type Grid } from '../model/grid'
 import { shown } from '../model/text'
-import { titleOf } from '../state/derived'
+import { sideName, titleOf } from '../state/derived'
 
 const kFew = 4096
 const kMaxRows = 500
@@ -28,7 +28,11 @@ function Table({ grid }: { grid: Grid }) {
     <div class="numbers" tabIndex={0} role="region" aria-label={t('numbers')}>
       <table>
         <caption>
-          {t('numbers.caption', { title: titleOf(grid), rows: t(grid.rowSide), columns: t(grid.columnSide) })}
+          {t('numbers.caption', {
+            title: titleOf(grid),
+            rows: sideName(grid.rowSide),
+            columns: sideName(grid.columnSide),
+          })}
           {!few && `; ${t('numbers.top')}`}
           {grid.rows.length > kMaxRows && `; ${t('numbers.rows', { count: kMaxRows })}`}
         </caption>

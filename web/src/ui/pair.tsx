@@ -4,8 +4,9 @@ import { effect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { t } from '../i18n'
 import type { Grid } from '../model/grid'
+import { labelsOf } from '../model/subwords'
 import { directionOf, shown, type Label } from '../model/text'
-import { grid } from '../state/derived'
+import { grid, record, sideName, view } from '../state/derived'
 import { hover, hovered, kNowhere, state } from '../state/store'
 import { css, inkOn, onScale } from '../views/colour'
 import { penOver } from '../views/steps'
@@ -20,12 +21,21 @@ interface SideProps {
   place: (index: number) => void
   press: (index: number) => void
   words: { current: (HTMLButtonElement | null)[] }
+  marked: Range | null
 }
 
-function Side({ labels, side, name, place, press, words }: SideProps) {
+// Labels [begin, end).
+interface Range {
+  begin: number
+  end: number
+}
+
+function Side({ labels, side, name, place, press, words, marked }: SideProps) {
   const direction = directionOf(labels)
+  // Of a text that is too long to show, the part around what is marked.
+  const begin = marked && marked.end > kMax ? Math.max(0, Math.min(marked.begin - kMax / 2, labels.length - kMax)) : 0
   const key = (event: KeyboardEvent): void => {
-    const all = words.current
+    const all = words.current.slice(begin)
     const from = all.indexOf(event.target as HTMLButtonElement)
     const onward = direction === 'rtl' ? 'ArrowLeft' : 'ArrowRight'
     const backward = direction === 'rtl' ? 'ArrowRight' : 'ArrowLeft'
@@ -46,31 +56,43 @@ function Side({ labels, side, name, place, press, words }: SideProps) {
     all[to]!.tabIndex = 0
     all[to]!.focus()
   }
-  words.current.length = Math.min(labels.length, kMax)
+  useEffect(() => {
+    const word = marked && words.current[marked.begin]
+    const pane = word?.parentElement
+    if (word && pane && pane.scrollHeight > pane.clientHeight) pane.scrollTop = word.offsetTop - pane.clientHeight / 3
+  }, [marked])
+  words.current.length = Math.min(labels.length, begin + kMax)
   return (
     <>
       <h3 id={`side-${side}`}>{name}</h3>
       <p class="tokens" dir={direction} lang="" role="group" aria-labelledby={`side-${side}`} onKeyDown={key}>
-        {labels.slice(0, kMax).map((label, i) => (
-          <>
-            {label.spaceBefore && ' '}
-            <button
-              type="button"
-              dir="auto"
-              ref={(element) => void (words.current[i] = element)}
-              class={label.mark ? 'token mark' : 'token'}
-              tabIndex={i === 0 ? 0 : -1}
-              onPointerEnter={() => place(i)}
-              onFocus={() => place(i)}
-              onPointerLeave={() => (hovered.value = kNowhere)}
-              onBlur={() => (hovered.value = kNowhere)}
-              onClick={() => press(i)}
-            >
-              {shown(label)}
-            </button>
-          </>
-        ))}
-        {labels.length > kMax && <span class="faint"> {t('pair.more', { count: labels.length - kMax })}</span>}
+        {begin > 0 && <span class="faint">… </span>}
+        {labels.slice(begin, begin + kMax).map((label, k) => {
+          const i = begin + k
+          const isMarked = marked !== null && i >= marked.begin && i < marked.end
+          return (
+            <>
+              {label.spaceBefore && ' '}
+              <button
+                type="button"
+                dir="auto"
+                ref={(element) => void (words.current[i] = element)}
+                class={`token${label.mark ? ' mark' : ''}${isMarked ? ' answer' : ''}`}
+                tabIndex={k === 0 ? 0 : -1}
+                onPointerEnter={() => place(i)}
+                onFocus={() => place(i)}
+                onPointerLeave={() => (hovered.value = kNowhere)}
+                onBlur={() => (hovered.value = kNowhere)}
+                onClick={() => press(i)}
+              >
+                {shown(label)}
+              </button>
+            </>
+          )
+        })}
+        {labels.length > begin + kMax && (
+          <span class="faint"> {t('pair.more', { count: labels.length - begin - kMax })}</span>
+        )}
       </p>
     </>
   )
@@ -106,11 +128,28 @@ function shade(
   })
 }
 
-export function Pair() {
+// The labels of the source that overlap with its characters [begin, end).
+function labelsWithin(place: { begin: number; end: number } | undefined, words: boolean): Range | null {
+  const source = record.value?.source
+  if (!source || !place || place.end <= place.begin) return null
+  const { labelOfToken } = labelsOf(source, words)
+  const within = labelOfToken.filter((_, i) => {
+    const token = source.tokens[i]!
+    return token.begin < place.end && token.end > place.begin
+  })
+  return within.length > 0 ? { begin: within[0]!, end: within[within.length - 1]! + 1 } : null
+}
+
+// `marked` are characters of the source.
+export function Pair({ marked }: { marked?: { begin: number; end: number } | undefined }) {
   const g = grid.value
+  const range = useMemo(() => labelsWithin(marked, g?.reduction.words ?? false), [g, marked?.begin, marked?.end])
   const rows = useRef<(HTMLButtonElement | null)[]>([])
   const columns = useRef<(HTMLButtonElement | null)[]>([])
-  const levels = useMemo(() => ({ rows: new Int16Array(kMax).fill(-1), columns: new Int16Array(kMax).fill(-1) }), [g])
+  const levels = useMemo(() => {
+    const none = (count: number): Int16Array => new Int16Array(count).fill(-1)
+    return { rows: none(g?.rows.length ?? 0), columns: none(g?.columns.length ?? 0) }
+  }, [g, range])
   useEffect(
     () =>
       effect(() => {
@@ -118,7 +157,7 @@ export function Pair() {
         if (!now) return
         const { row, column } = shownPlace()
         // During playback later tokens are not written yet.
-        const after = state.view.value === 'steps' && row >= 0 && now.rowSide === 'target' ? row : Infinity
+        const after = view.value === 'steps' && row >= 0 && now.rowSide === 'target' ? row : Infinity
         shade(columns.current, shadesOf(now, row, column, 'column'), levels.columns, Infinity)
         shade(rows.current, shadesOf(now, row, column, 'row'), levels.rows, after)
         const mark = (words: (HTMLButtonElement | null)[], at: number): void => {
@@ -141,16 +180,25 @@ export function Pair() {
   )
   if (!g) return null
   return (
-    <section class="pair" aria-label={t('pair')}>
+    <section class={marked ? 'pair tall' : 'pair'} aria-label={t('pair')}>
       <Side
         labels={g.columns}
         side="column"
-        name={t(g.columnSide)}
+        name={sideName(g.columnSide)}
         words={columns}
+        marked={g.columnSide === 'source' ? range : null}
         place={(i) => hover(-1, i)}
         press={(i) => hover(-1, i)}
       />
-      <Side labels={g.rows} side="row" name={t(g.rowSide)} words={rows} place={(i) => hover(i, -1)} press={pickRow} />
+      <Side
+        labels={g.rows}
+        side="row"
+        name={sideName(g.rowSide)}
+        words={rows}
+        marked={g.rowSide === 'source' ? range : null}
+        place={(i) => hover(i, -1)}
+        press={pickRow}
+      />
     </section>
   )
 }

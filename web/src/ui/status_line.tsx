@@ -3,8 +3,7 @@
 import { effect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../i18n'
-import { describe, grid } from '../state/derived'
-import { state } from '../state/store'
+import { describe, grid, view } from '../state/derived'
 import { shownPlace } from './canvas_view'
 
 export function StatusLine() {
@@ -15,8 +14,7 @@ export function StatusLine() {
         const { row, column } = shownPlace()
         const text = grid.value ? describe(grid.value, row, column) : ''
         line.current!.textContent =
-          text ||
-          t(state.view.value === 'flow' ? 'how.to.flow' : state.view.value === 'heatmap' ? 'how.to.heatmap' : 'how.to')
+          text || t(view.value === 'flow' ? 'how.to.flow' : view.value === 'heatmap' ? 'how.to.heatmap' : 'how.to')
         line.current!.classList.toggle('faint', text === '')
       }),
     [],
