@@ -361,14 +361,14 @@ void add_evaluate(CLI::App& app, Run& run) {
   command->add_option("-s,--source", flags->source, "Source text.")->type_name("FILE");
   command->add_option("-o,--output", flags->output, "With --model: file for the translations.")->type_name("FILE");
   command
-      ->add_option(
-          "--metrics", flags->names,
-          "Metrics, separated by commas. rouge: ROUGE-1, 2 and L; distinct: the share of different words and "
-          "pairs of words; squad, cmrc: exact match and F1 of answers, by default by the "
-          "language; slots: F1 of lines `slot = value ; slot = value`. By default bleu,chrf; for a model "
-          "of the task summarise rouge, of the task dialogue bleu,distinct.")
+      ->add_option("--metrics", flags->names,
+                   "Metrics, separated by commas. rouge: ROUGE-1, 2 and L; distinct: the share of different words and "
+                   "pairs of words; squad, cmrc: exact match and F1 of answers, by default by the "
+                   "language; slots: F1 of lines `slot = value ; slot = value`. By default bleu,chrf; for a model "
+                   "of the task summarise rouge, of the task dialogue bleu,distinct.")
       ->delimiter(',')
-      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact", "rouge", "distinct", "slots", "squad", "cmrc"}));
+      ->check(
+          CLI::IsMember({"bleu", "chrf", "wer", "cer", "per", "exact", "rouge", "distinct", "slots", "squad", "cmrc"}));
   command
       ->add_option("--lead", flags->lead,
                    "Also score the first N sentences of each source by ROUGE, the baseline of summarisation; 0 to "

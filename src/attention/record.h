@@ -51,8 +51,8 @@ struct RecordStep {
     double log_probability = 0;
   };
   double log_probability = 0;
-  std::optional<double> copy_probability;  // of a model that copies or generates
   std::vector<Alternative> alternatives;   // likeliest first; includes the chosen token if it is among the likeliest
+  std::optional<double> copy_probability;  // of a model that copies or generates
 };
 
 // The layers and heads with the lowest alignment error rate, if `fovea evaluate --alignment --store-best` measured it.

@@ -22,7 +22,8 @@ void DataConfig::describe(Fields& f) {
   const bool generates = !generator.empty();
   f.add("train", train,
         "Training text: one TSV file, or a source file and a target file; of a dialogue also one file of JSON lines, "
-        "{\"turns\": [{\"speaker\": ..., \"text\": ...}, ...]}; classify: TSV or CSV files with labels and texts; answer: "
+        "{\"turns\": [{\"speaker\": ..., \"text\": ...}, ...]}; classify: TSV or CSV files with labels and texts; "
+        "answer: "
         "JSON files. Plain or gzip.")
       .also_called({"train_set", "train_sets", "train_data", "corpus", "files"});
   f.add("valid", valid, "Validation text, in the same form as train.")
@@ -47,7 +48,8 @@ void DataConfig::describe(Fields& f) {
   f.add("split_identifiers", split_identifiers,
         "Read identifiers in the source as words, cityServed as city served, in training and later.");
   f.add("hide_copied", hide_copied,
-        "Mean rate at which words that a pair has on both sides are hidden from a model that copies, which then must copy "
+        "Mean rate at which words that a pair has on both sides are hidden from a model that copies, which then must "
+        "copy "
         "them as unknown words. Drawn anew in every epoch.")
       .at_least(0)
       .at_most(1);

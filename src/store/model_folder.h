@@ -20,8 +20,8 @@ struct FolderConfig {
   int64_t source_words = 0, target_words = 0;  // the sizes of the vocabularies
   bool end_source = true, reverse_source = false;
   bool split_identifiers = false;  // of the source, see text/words.h
-  int64_t max_source = 0;   // longer sources are truncated, as in training; 0 for no limit
-  DialogueFormat dialogue;  // if that is the task
+  int64_t max_source = 0;          // longer sources are truncated, as in training; 0 for no limit
+  DialogueFormat dialogue;         // if that is the task
   // The heads of cross attention that align words best: "one" head, or the "mean", "max" or "rollout" of several.
   // best_layer and best_head count from 1, and 0 means all. A folder with best_head but without best_heads means "one".
   std::string best_heads;

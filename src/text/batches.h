@@ -33,8 +33,9 @@ constexpr int64_t kExtendedMultiple = 8;
 // What a batch for a model that copies needs to know.
 struct CopyOptions {
   int64_t vocabulary = 0;  // V; 0 for a model that does not copy
-  // The mean rate at which words that a pair has on both sides are hidden: they become extended ids, and the model reads
-  // kUnknown in their places, so that it must copy them as if it had never seen them. Drawn by (seed, epoch, pair).
+  // The mean rate at which words that a pair has on both sides are hidden: they become extended ids, and the model
+  // reads kUnknown in their places, so that it must copy them as if it had never seen them. Drawn by (seed, epoch,
+  // pair).
   double hidden = 0;
   uint64_t seed = 1, epoch = 0;
 };

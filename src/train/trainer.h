@@ -64,8 +64,8 @@ class Trainer {
   void save_checkpoint();
   void load_checkpoint();
   void start_from(const std::string& folder);  // training.pretrained
-  std::string reason_to_stop() const;  // empty if there is none
-  double fraction_done() const;        // of the run; 0 if it is unknown
+  std::string reason_to_stop() const;          // empty if there is none
+  double fraction_done() const;                // of the run; 0 if it is unknown
   double minutes() const;
 
   Recipe recipe_;

@@ -238,7 +238,8 @@ TEST(Classify, TextsAreHeldOutOrRefused) {
   recipe.training.steps = 1;
   recipe.data.valid = {};
   recipe.data.filter.drop_duplicates = true;
-  recipe.data.train = {folder.file("a.tsv", toy_text(60, 5) + "fruit\t\nfruit\t\n"), folder.file("b.tsv", toy_text(60, 5))};
+  recipe.data.train = {folder.file("a.tsv", toy_text(60, 5) + "fruit\t\nfruit\t\n"),
+                       folder.file("b.tsv", toy_text(60, 5))};
   Silent listener;
   train(recipe, Start::kNew, &listener);
   EXPECT_NE(listener.messages.find("12 texts of data.train held out"), std::string::npos) << listener.messages;
