@@ -179,7 +179,7 @@ RecordedStep StepRecorder::add(const SearchStep& step) {
   tokens_.push_back(token_of(step.id));
   ids_.push_back(step.id);
   return {tokens_.back(),
-          {static_cast<double>(step.log_prob), copy_probability(step.weights, 0), recorded(step.alternatives, target_)},
+          {static_cast<double>(step.log_prob), recorded(step.alternatives, target_), copy_probability(step.weights, 0)},
           recorded(step.weights, models_)};
 }
 

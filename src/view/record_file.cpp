@@ -72,7 +72,7 @@ std::vector<RecordToken> tokens_from(const Json& side) {
 }
 
 RecordStep step_from(const Json& json) {
-  RecordStep step{log_probability_from(json), std::nullopt, {}};
+  RecordStep step{log_probability_from(json), {}, {}};
   if (json.contains("copy_probability")) {
     const double p = json.at("copy_probability");
     check(p >= 0 && p <= 1, "copy_probability: expected a number from 0 to 1, got {}", p);
