@@ -265,7 +265,7 @@ TEST_F(App, BadInputIsNamed) {
   expect_failure({"train", recipe(), "--set", "folder=" + model()}, 1, "there is a training run already");
   expect_failure({"train", recipe()}, 1, "folder: expected a folder for the run");
   expect_failure({"train", "datse"}, 1,
-                 "datse: there is no such recipe; did you mean dates? Recipes by name: bahdanau");
+                 "datse: there is no such recipe; did you mean dates? Recipes by name: answer, answer-en");
   expect_failure({"train", "dates", "--set", "data.train=a,b"}, 1,
                  "got both; --set data.generator= turns the generator off");
   expect_failure({"train", "bahdanau", "--set", "folder=" + folder->file("other")}, 1,

@@ -344,6 +344,10 @@ TEST_F(App, TheBestMayBeACombinationOfHeads) {
       EXPECT_EQ(row["aer"], 0.0);
     }
   }
+  // Each once by the step that predicts a token and once by the step that reads it.
+  ASSERT_EQ(names.size(), 22);
+  EXPECT_EQ(names[11], "layer 1 head 1, input step");
+  names.resize(11);
   EXPECT_EQ(names, (std::vector<std::string>{"layer 1 head 1", "layer 1 head 2", "layer 1 mean", "layer 1 max",
                                              "layer 2 head 1", "layer 2 head 2", "layer 2 mean", "layer 2 max",
                                              "mean of all", "max of all", "rollout"}));
