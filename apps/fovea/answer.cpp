@@ -123,7 +123,7 @@ class LineAnswerer {
 
 int answer_arguments(const AnswerFlags& flags) {
   const std::string passage = read_passage(flags.passage);
-  const Reader reader(flags.prepare(), flags.options);
+  const Reader reader(flags.prepare("answer", flags.questions.front()), flags.options);
   LineAnswerer answerer(flags, reader);
   std::vector<InputLine> lines;
   for (const std::string& question : flags.questions) {
@@ -135,7 +135,7 @@ int answer_arguments(const AnswerFlags& flags) {
 
 int answer_lines(AnswerFlags flags) {
   flags.json = true;
-  const Reader reader(flags.prepare(), flags.options);
+  const Reader reader(flags.prepare("answer"), flags.options);
   LineAnswerer answerer(flags, reader);
   LineReader input(flags.input, kMaxJsonLine);
   if (flags.input == "-" && isatty(STDIN_FILENO) == 1) {
@@ -163,7 +163,6 @@ int answer_lines(AnswerFlags flags) {
 }
 
 int answer(const AnswerFlags& flags) {
-  check(!flags.model.empty(), "answer: expected --model with a model of the task answer");
   check(flags.passage.empty() == flags.questions.empty(), "answer: expected {}",
         flags.passage.empty() ? "--passage FILE for the question" : "a question about the passage");
   return flags.passage.empty() ? answer_lines(flags) : answer_arguments(flags);

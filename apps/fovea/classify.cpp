@@ -49,7 +49,9 @@ std::string json_line(const std::string& text, const Classification& result) {
 class LineClassifier {
  public:
   explicit LineClassifier(const ClassifyFlags& flags)
-      : flags_(flags), classifier_(flags.prepare(), flags.options), output_(flags.output) {}
+      : flags_(flags),
+        classifier_(flags.prepare("classify", flags.texts.empty() ? "" : flags.texts.front()), flags.options),
+        output_(flags.output) {}
 
   void take(const std::vector<std::string>& lines) {
     const auto show = [&](int64_t done) {
@@ -130,7 +132,7 @@ void add_classify(CLI::App& app, Run& run) {
   CLI::Option* texts =
       command->add_option("text", flags->texts, "Text to classify, instead of --input; each argument is one line.");
   texts->type_name("TEXT");
-  add_predictor_flags(*command, *flags)->required();
+  add_predictor_flags(*command, *flags);
   command->add_option("-i,--input", flags->input, "File to classify; - for standard input.")
       ->type_name("FILE")
       ->excludes(texts);
@@ -138,6 +140,8 @@ void add_classify(CLI::App& app, Run& run) {
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "Print one JSON object per line, with the probabilities of all classes.");
   command->footer(
+      "Without --model, a shipped model tells whether a text is positive or negative:\n"
+      "  fovea classify '房间很大，早餐也不错'\n"
       "Each line of output is the likeliest label, a tab, and its probability:\n"
       "  fovea classify -m runs/reviews 'a film to remember' 'two hours of nothing'\n"
       "  fovea classify -m runs/reviews --json < reviews.txt\n"

@@ -44,7 +44,7 @@ int evaluate_answers(const AnswerTest& test, const PredictorFlags& flags) {
     for (const AnswerReference& reference : question.references) segment.references.push_back(reference.text);
     baseline.push_back({best_sentence(passage, question.question), segment.references});
   }
-  const Reader reader(flags.prepare(), flags.options);
+  const Reader reader(flags.prepare("answer"), flags.options);
   const std::vector<Reading> readings = reader.answer(questions, {}, [&](int64_t done) {
     console.live(fmt::format("answered {} of {}", thousands(done), counted(std::ssize(questions), "question")));
   });

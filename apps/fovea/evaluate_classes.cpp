@@ -46,7 +46,7 @@ Json as_json(const ClassificationReport& report) {
 
 int evaluate_classes(const ClassTest& test, const PredictorFlags& flags) {
   check(!test.source.empty(), "evaluate: a classifier needs --source, a file with labels and texts");
-  const Classifier classifier(flags.prepare(), flags.options);
+  const Classifier classifier(flags.prepare("classify"), flags.options);
   const LabelledText text = read_labelled(test.source, classifier.model().config.text);
   const std::vector<std::string>& labels = classifier.labels();
   Console console(stderr);

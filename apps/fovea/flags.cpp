@@ -113,9 +113,9 @@ PredictorFlags ModelFlags::for_predictor() const {
   return {models.front(), threads, {.device = translator.device, .precision = translator.precision}};
 }
 
-std::string PredictorFlags::prepare() const {
+std::string PredictorFlags::prepare(std::string_view task, std::string_view text) const {
   if (threads > 0) set_thread_count(threads);
-  return find_model(model);
+  return model.empty() ? model_of_task(task, text) : find_model(model);
 }
 
 CLI::Option* add_predictor_flags(CLI::App& command, PredictorFlags& flags) {

@@ -37,7 +37,9 @@ struct PredictorFlags {
   int threads = 0;
   PredictorOptions options;
 
-  std::string prepare() const;  // sets the number of threads and returns the model's folder
+  // Sets the number of threads and returns the model's folder: without --model, that of the shipped model of the task
+  // for such a text.
+  std::string prepare(std::string_view task, std::string_view text = {}) const;
 };
 // Returns the option that names the model.
 CLI::Option* add_predictor_flags(CLI::App& command, PredictorFlags& flags);

@@ -45,7 +45,7 @@ void each_answered(const ViewFlags& flags, const std::function<void(AttentionRec
   check(!flags.scores, "--scores: expected a model from text to text; a reader's record has weights only");
   const std::string passage = read_passage(flags.passage);
   const PredictorFlags predictor = flags.for_predictor();
-  const Reader reader(predictor.prepare(), predictor.options);
+  const Reader reader(predictor.prepare("answer"), predictor.options);
   Console console(stderr);
   for (size_t i = 0; i < flags.what.size(); ++i) {
     const std::vector<PassageQuestion> question = {{passage, flags.what[i]}};

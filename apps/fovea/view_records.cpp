@@ -102,7 +102,7 @@ class ModelRecords {
 // The records of texts that a classifier reads.
 void each_classified(const ViewFlags& flags, const Take& take) {
   const PredictorFlags predictor = flags.for_predictor();
-  const Classifier classifier(predictor.prepare(), predictor.options);
+  const Classifier classifier(predictor.prepare("classify"), predictor.options);
   check(flags.target.empty(), "view: --target: expected none, because a classifier writes no text");
   check(!flags.scores, "--scores: expected a model from text to text; a classifier's record has weights only");
   const std::vector<std::string> texts = flags.input.empty() ? flags.what : read_lines(flags.input);

@@ -9,6 +9,9 @@
 
 #include "base/error.h"
 #include "base/fields.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "store/model_folder.h"
 #include "text/utf8.h"
 
 namespace fovea {
@@ -120,6 +123,21 @@ std::string model_for(std::string_view text) {
     if (name_of(folder) == name) return folder;
   }
   fail("expected --model: the default model {} was not found; set FOVEA_MODELS to the folder with your models", name);
+}
+
+std::string model_of_task(std::string_view task, std::string_view text) {
+  std::string found;
+  for (const std::string& folder : shipped_models()) {
+    if (task_of_model(folder) != task) continue;
+    const std::string about = folder + "/about.json";
+    const Json json = std::filesystem::exists(about) ? parse_json(read_file(about), about) : Json::object();
+    const bool chinese = json.is_object() && json.value("source_language", Json("")) == "zh";
+    if (found.empty() || chinese == has_han(text)) found = folder;
+    if (chinese == has_han(text)) break;
+  }
+  check(!found.empty(),
+        "expected --model: no model of the task {} was found; set FOVEA_MODELS to the folder with your models", task);
+  return found;
 }
 
 }  // namespace fovea

@@ -24,5 +24,8 @@ std::string find_recipe(const std::string& name);
 // The shipped model for a text without --model, chosen by whether the text has Chinese characters. Throws an Error if
 // that model is not found.
 std::string model_for(std::string_view text);
+// The shipped model of another task, for instance classify, for a text without --model. Of several, the one whose
+// about.json names the language of the text. Throws an Error if there is none.
+std::string model_of_task(std::string_view task, std::string_view text);
 
 }  // namespace fovea

@@ -60,7 +60,6 @@ TEST_F(AnswerCommand, AnswersQuestionsAboutAPassage) {
   EXPECT_EQ(answer["end_byte"], 18);
   EXPECT_EQ(answer["candidates"].size(), 2u);
   EXPECT_NE(fovea_command({"answer", "-m", run(), "what is red ?"}).err.find("--passage"), std::string::npos);
-  EXPECT_NE(fovea_command({"answer", "-p", passage(), "what is red ?"}).err.find("--model"), std::string::npos);
 }
 
 TEST_F(AnswerCommand, GivesALineForEachLine) {

@@ -57,5 +57,24 @@ TEST_F(Shipped, TheTextSaysWhichWay) {
   EXPECT_EQ(model_for(""), first_.file("en-zh"));
 }
 
+TEST(ShippedOfATask, IsChosenByTheLanguageOfTheText) {
+  const TemporaryFolder folder;
+  const auto make = [&](const std::string& name, const std::string& task, const std::string& language) {
+    std::filesystem::create_directories(folder.file(name));
+    write_file_atomically(folder.file(name) + "/config.json", R"({"task": ")" + task + R"("})");
+    write_file_atomically(folder.file(name) + "/model.safetensors", "");
+    write_file_atomically(folder.file(name) + "/about.json", R"({"source_language": ")" + language + R"("})");
+  };
+  make("a", "sequence", "zh");
+  make("b", "one-of-ours", "en");
+  make("c", "one-of-ours", "zh");
+  ::setenv("FOVEA_MODELS", folder.path().c_str(), 1);
+  EXPECT_EQ(model_of_task("one-of-ours", "good"), folder.file("b"));
+  EXPECT_EQ(model_of_task("one-of-ours", "很好"), folder.file("c"));
+  EXPECT_EQ(model_of_task("one-of-ours", ""), folder.file("b"));
+  EXPECT_ERROR(model_of_task("another", ""), "expected --model: no model of the task another was found");
+  ::unsetenv("FOVEA_MODELS");
+}
+
 }  // namespace
 }  // namespace fovea
