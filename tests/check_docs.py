@@ -88,6 +88,7 @@ class Reader:
             rows = [f"1:books\tgood book {i}\n0:hotels\tbad room {i}\n" for i in range(100)]
             (folder / name).write_text("".join(rows))
         (folder / "reviews.txt").write_text("good book\n\nbad room\n")
+        (folder / "lake.txt").write_text("湖中有苏堤和白堤。一位渔夫在湖边救了一条小白蛇。\n")
 
     def type(self, command):
         try:
