@@ -1,5 +1,6 @@
 // fovea serve: models over HTTP.
 #include <fmt/format.h>
+#include <algorithm>
 
 #include <memory>
 
@@ -10,6 +11,7 @@
 #include "fovea/flags.h"
 #include "fovea/serve/http_server.h"
 #include "store/shipped.h"
+#include "store/task_names.h"
 
 namespace fovea::app {
 
@@ -48,7 +50,12 @@ Keys keys_of(const ServeFlags& flags) {
 }
 
 int serve(ServeFlags flags) {
-  if (flags.models.empty()) flags.models = shipped_models();
+  if (flags.models.empty()) {
+    flags.models = shipped_models();
+    // The first model is the one that the page shows first.
+    std::stable_partition(flags.models.begin(), flags.models.end(),
+                          [](const std::string& folder) { return is_text_to_text(task_of_model(folder)); });
+  }
   check(!flags.models.empty(), "serve: expected --model, because no shipped model is found");
   for (std::string& model : flags.models) model = find_model(model);
   flags.api.keys = keys_of(flags);
