@@ -88,6 +88,15 @@ class Reader:
             rows = [f"1:books\tgood book {i}\n0:hotels\tbad room {i}\n" for i in range(100)]
             (folder / name).write_text("".join(rows))
         (folder / "reviews.txt").write_text("good book\n\nbad room\n")
+        passage = "The river is called %d. It is near the town."
+        question = '{"context": "' + passage + '", "question": "What is it called?", "answers": [{"text": "%d", "start": 20}]}\n'
+        for name in ("train.jsonl.gz", "val.jsonl.gz", "test.jsonl.gz", "questions.jsonl"):
+            (folder / name).write_text("".join(question % (i, i) for i in range(10, 50)))
+        squad = ",".join(
+            '{"context": "' + passage % i + '", "qas": [{"id": "%d", "question": "What is it called?", '
+            '"answers": [{"text": "%d", "answer_start": 20}]}]}' % (i, i) for i in range(10, 50))
+        (folder / "train.json").write_text('{"data": [{"paragraphs": [' + squad + "]}]}")
+        (folder / "article.txt").write_text(passage % 1)
         (folder / "lake.txt").write_text("湖中有苏堤和白堤。一位渔夫在湖边救了一条小白蛇。\n")
 
     def type(self, command):
