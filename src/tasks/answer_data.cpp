@@ -212,25 +212,13 @@ void AnswerData::start_batches() {
 }
 
 void AnswerData::next() {
-  batch_ = {.rows = {}, .epoch = batcher_->state().epoch};
-  batch_.rows = batcher_->next_rows();
+  batch_ = {.epoch = batcher_->state().epoch, .rows = batcher_->next_rows()};
   batch_.padded_tokens = padded_tokens(CorpusView(question_lengths_, passage_lengths_), batch_.rows, options_);
-}
-
-int64_t AnswerData::split(int64_t max_tokens) {
-  const int64_t wanted = max_tokens > 0 ? (batch_.padded_tokens + max_tokens - 1) / max_tokens : 1;
-  return batch_.parts = std::clamp<int64_t>(wanted, 1, std::ssize(batch_.rows));
-}
-
-int64_t AnswerData::part_tokens() const {
-  return batch_.parts < std::ssize(batch_.rows) ? batch_.padded_tokens / batch_.parts : 0;
 }
 
 AnswerBatch AnswerData::part(int64_t index, Device device) const {
   const int64_t count = std::ssize(batch_.rows);
-  const auto begin = static_cast<size_t>(index * count / batch_.parts);
-  const auto end = static_cast<size_t>((index + 1) * count / batch_.parts);
-  AnswerBatch batch = make(train_, std::span(batch_.rows).subspan(begin, end - begin), batch_.epoch, device);
+  AnswerBatch batch = make(train_, batch_.part(index), batch_.epoch, device);
   batch.share = from_host(std::vector{1.0f / static_cast<float>(count)}, {1}, device);
   return batch;
 }

@@ -11,6 +11,7 @@
 #include "recipe/recipe.h"
 #include "tasks/answer_input.h"
 #include "tasks/answer_set.h"
+#include "tasks/batch_rows.h"
 #include "tasks/task.h"
 
 namespace fovea {
@@ -35,8 +36,8 @@ class AnswerData {
 
   // As in SequenceData.
   void next();
-  int64_t split(int64_t max_tokens);
-  int64_t part_tokens() const;
+  int64_t split(int64_t max_tokens) { return batch_.split(max_tokens); }
+  int64_t part_tokens() const { return batch_.part_tokens(); }
   AnswerBatch part(int64_t index, Device device) const;
   int64_t batches() const { return batcher_->batches(); }
   Batcher::State state() const { return batcher_->state(); }
@@ -86,11 +87,7 @@ class AnswerData {
   std::vector<int32_t> zeros_;  // stand for tokens: the batcher needs their number only
   std::vector<std::span<const int32_t>> passage_lengths_, question_lengths_;
   std::optional<Batcher> batcher_;
-  struct CurrentBatch {
-    std::vector<int64_t> rows;
-    int64_t epoch = 0, parts = 1, padded_tokens = 0;
-  };
-  CurrentBatch batch_;
+  BatchRows batch_;
   std::vector<std::string> messages_;
 };
 

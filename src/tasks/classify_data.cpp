@@ -168,15 +168,6 @@ void ClassifyData::next() {
   batch_.padded_tokens = padded_tokens(corpus_, batch_.rows, options_);
 }
 
-int64_t ClassifyData::split(int64_t max_tokens) {
-  const int64_t wanted = max_tokens > 0 ? (batch_.padded_tokens + max_tokens - 1) / max_tokens : 1;
-  return batch_.parts = std::clamp<int64_t>(wanted, 1, std::ssize(batch_.rows));
-}
-
-int64_t ClassifyData::part_tokens() const {
-  return batch_.parts < std::ssize(batch_.rows) ? batch_.padded_tokens / batch_.parts : 0;
-}
-
 std::vector<int32_t> ClassifyData::noisy_ids(int64_t row, int64_t epoch) const {
   Random random(seed_ + kNoiseSeed, static_cast<uint64_t>(epoch * corpus_.size() + row));
   std::vector<int32_t> ids(corpus_.source[row].begin(), corpus_.source[row].end());
@@ -191,10 +182,7 @@ std::vector<int32_t> ClassifyData::noisy_ids(int64_t row, int64_t epoch) const {
 }
 
 LabelledBatch ClassifyData::part(int64_t index, Device device) const {
-  const int64_t count = std::ssize(batch_.rows);
-  const auto begin = static_cast<size_t>(index * count / batch_.parts);
-  const auto end = static_cast<size_t>((index + 1) * count / batch_.parts);
-  const auto rows = std::span(batch_.rows).subspan(begin, end - begin);
+  const auto rows = batch_.part(index);
   std::vector<std::vector<int32_t>> noisy;
   std::vector<std::span<const int32_t>> ids;
   std::vector<int64_t> order;

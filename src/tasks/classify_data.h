@@ -9,6 +9,7 @@
 
 #include "models/encoder.h"
 #include "recipe/recipe.h"
+#include "tasks/batch_rows.h"
 #include "tasks/task.h"
 
 namespace fovea {
@@ -33,8 +34,8 @@ class ClassifyData {
 
   // As in SequenceData.
   void next();
-  int64_t split(int64_t max_tokens);
-  int64_t part_tokens() const;
+  int64_t split(int64_t max_tokens) { return batch_.split(max_tokens); }
+  int64_t part_tokens() const { return batch_.part_tokens(); }
   LabelledBatch part(int64_t index, Device device) const;
   int64_t batches() const { return batcher_->batches(); }
   Batcher::State state() const { return batcher_->state(); }
@@ -63,12 +64,7 @@ class ClassifyData {
   std::shared_ptr<const Vocabulary> source_;
   ParallelCorpus corpus_;  // of the training texts
   std::optional<Batcher> batcher_;
-  struct CurrentBatch {
-    int64_t epoch = 0;
-    std::vector<int64_t> rows;
-    int64_t parts = 1, padded_tokens = 0;
-  };
-  CurrentBatch batch_;
+  BatchRows batch_;
   std::vector<std::string> messages_;
 };
 

@@ -195,32 +195,21 @@ FilterReport SequenceData::start_epoch(int64_t epoch) {
 
 void SequenceData::next() {
   const int64_t epoch = batcher_->state().epoch;
-  batch_ = {.corpus = train_, .rows = batcher_->next_rows(), .epoch = epoch};
-  for (const int64_t row : batch_.rows) batch_.target_tokens += train_->target.length(row) + 1;
+  batch_ = {.epoch = epoch, .rows = batcher_->next_rows()};
+  batch_corpus_ = train_;
+  batch_target_tokens_ = 0;
+  for (const int64_t row : batch_.rows) batch_target_tokens_ += train_->target.length(row) + 1;
   batch_.padded_tokens = padded_tokens(*train_, batch_.rows, options_);
   if (filter_.sampling > 0 && batcher_->state().epoch != epoch) start_epoch(epoch + 1);
 }
 
-int64_t SequenceData::split(int64_t max_tokens) {
-  const int64_t wanted = max_tokens > 0 ? (batch_.padded_tokens + max_tokens - 1) / max_tokens : 1;
-  return batch_.parts = std::clamp<int64_t>(wanted, 1, std::ssize(batch_.rows));
-}
-
-int64_t SequenceData::part_tokens() const {
-  return batch_.parts < std::ssize(batch_.rows) ? batch_.padded_tokens / batch_.parts : 0;
-}
-
 Batch SequenceData::part(int64_t index, Device device) const {
-  const int64_t count = std::ssize(batch_.rows);
-  const auto begin = static_cast<size_t>(index * count / batch_.parts);
-  const auto end = static_cast<size_t>((index + 1) * count / batch_.parts);
   CopyOptions options = copies();
   options.hidden = hide_copied_;
   options.seed = seed_;
   options.epoch = static_cast<uint64_t>(batch_.epoch);
-  Batch batch =
-      make_batch(*batch_.corpus, std::span(batch_.rows).subspan(begin, end - begin), options_, device, options);
-  batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch_.target_tokens)}, {1}, device);
+  Batch batch = make_batch(*batch_corpus_, batch_.part(index), options_, device, options);
+  batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch_target_tokens_)}, {1}, device);
   return batch;
 }
 
@@ -232,7 +221,7 @@ void SequenceData::set_state(Batcher::State state) {
 Tensor SequenceData::alignment(const Batch& part, Device device) const {
   if (!alignments_) return {};
   return alignments_->weights(part.rows, part.target_in.dim(0), part.source.dim(0), options_.reverse_source,
-                              *batch_.corpus, device);
+                              *batch_corpus_, device);
 }
 
 }  // namespace fovea

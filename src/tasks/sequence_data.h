@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "recipe/recipe.h"
+#include "tasks/batch_rows.h"
 #include "tasks/sequence_alignments.h"
 #include "tasks/task.h"
 
@@ -26,9 +27,9 @@ class SequenceData {
   // Reads the next batch. split() divides it into parts of at most `max_tokens` tokens, source, target and padding
   // counted, or of one pair each; 0 stands for no limit. It returns the number of parts.
   void next();
-  int64_t split(int64_t max_tokens);
+  int64_t split(int64_t max_tokens) { return batch_.split(max_tokens); }
   // The size of a part in tokens; 0 if every part is one pair.
-  int64_t part_tokens() const;
+  int64_t part_tokens() const { return batch_.part_tokens(); }
   // A part on the device. Its token_share is that of the whole batch, so that the losses of the parts add up.
   Batch part(int64_t index, Device device) const;
   // The attention weights that guide a part of the batch, [B,1,T,S]; empty without alignments.
@@ -61,14 +62,9 @@ class SequenceData {
   std::shared_ptr<const ParallelCorpus> train_;
   ParallelCorpus valid_;
   std::optional<Batcher> batcher_;
-  struct CurrentBatch {
-    std::shared_ptr<const ParallelCorpus> corpus;  // of the batch's epoch, which may be over
-    std::vector<int64_t> rows;
-    int64_t epoch = 0, parts = 1;
-    int64_t padded_tokens = 0;  // of source and target
-    int64_t target_tokens = 0;  // without padding
-  };
-  CurrentBatch batch_;
+  BatchRows batch_;
+  std::shared_ptr<const ParallelCorpus> batch_corpus_;  // of the batch's epoch, which may be over
+  int64_t batch_target_tokens_ = 0;                     // without padding
   struct NextEpoch {
     int64_t epoch = -1;
     std::future<BuiltCorpus> corpus;

@@ -2,11 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
-#include "evaluate/rouge.h"
-#include "text/lines.h"
-
 namespace fovea {
 namespace {
 
@@ -44,21 +39,6 @@ TEST(LeadSentences, AreTheFirst) {
   EXPECT_EQ(lead_sentences(text, 2), "One is here. Two is there.");
   EXPECT_EQ(lead_sentences(text, 9), "One is here. Two is there.  Three.");
   EXPECT_EQ(lead_sentences("", 1), "");
-}
-
-// The first sentences of the abstracts as titles, measured before with another program: 23.6 / 10.2 / 19.8.
-TEST(LeadSentences, AreTheBaselineOfTitles) {
-  const std::string folder = "/work/shared/data/summarisation-acl/test.";
-  if (!std::filesystem::exists(folder + "source.gz")) GTEST_SKIP() << folder << "source.gz is not here";
-  const std::vector<std::string> sources = read_lines(folder + "source.gz"), titles = read_lines(folder + "target.gz");
-  std::vector<Segment> segments;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    segments.push_back({std::string(lead_sentences(sources[i], 1)), {titles[i]}});
-  }
-  const RougeScore score = corpus_rouge(segments);
-  EXPECT_NEAR(score.rouge1, 23.6, 0.1);
-  EXPECT_NEAR(score.rouge2, 10.2, 0.1);
-  EXPECT_NEAR(score.rouge_l, 19.8, 0.1);
 }
 
 }  // namespace
