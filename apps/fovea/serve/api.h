@@ -103,6 +103,9 @@ class Api {
   using Written = std::function<std::string(const Hosted&, const Job&, Attention, double milliseconds)>;
   Work submit_or_stream(const Call& call, const std::shared_ptr<const Served>& served, const std::shared_ptr<Job>& job,
                         const Wanted& wanted, const Written& write) const;
+  // Submits a job of a model that reads and does not write text.
+  using MakeJob = std::shared_ptr<Job>(Members&, const Limits&, Wanted&);
+  Reply predict(const Call& call, MakeJob* make, const Written& write) const;
   Work stream(const Call& call, const std::shared_ptr<const Served>& served, const std::shared_ptr<Job>& job,
               const Wanted& wanted, const Written& write) const;
 

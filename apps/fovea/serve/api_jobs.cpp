@@ -94,29 +94,19 @@ Reply Api::chat(const Call& call) {
   return submit_or_stream(call, served, job, wanted, chat_json);
 }
 
-Reply Api::classify(const Call& call) {
+Reply Api::predict(const Call& call, MakeJob* make, const Written& write) const {
   Members members(call.body);
   const auto served = find(members.text("model"), call.path);
   Wanted wanted;
-  const auto job = classify_job(members, options_.limits, wanted);
+  const auto job = make(members, options_.limits, wanted);
   members.finish();
   check_weights_read(*job, *served->model, wanted.attention);
-  return submit(call, served, job, [served, wanted, begin = Clock::now()](const Job& done) {
-    return classifications_json(*served->model, done, wanted.attention, milliseconds_since(begin));
-  });
+  return submit_or_stream(call, served, job, wanted, write);
 }
 
-Reply Api::answer(const Call& call) {
-  Members members(call.body);
-  const auto served = find(members.text("model"), call.path);
-  Wanted wanted;
-  const auto job = answer_job(members, options_.limits, wanted);
-  members.finish();
-  check_weights_read(*job, *served->model, wanted.attention);
-  return submit(call, served, job, [served, wanted, begin = Clock::now()](const Job& done) {
-    return answers_json(*served->model, done, wanted.attention, milliseconds_since(begin));
-  });
-}
+Reply Api::classify(const Call& call) { return predict(call, classify_job, classifications_json); }
+
+Reply Api::answer(const Call& call) { return predict(call, answer_job, answers_json); }
 
 Work Api::submit_or_stream(const Call& call, const std::shared_ptr<const Served>& served,
                            const std::shared_ptr<Job>& job, const Wanted& wanted, const Written& write) const {
