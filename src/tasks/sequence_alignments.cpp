@@ -10,8 +10,12 @@ namespace {
 // The index of the word that each token is a part of.
 std::vector<int64_t> words_of_tokens(const std::string& text, const Vocabulary& vocabulary) {
   std::vector<size_t> begins;
-  for (const Token& token : vocabulary.tokenise(text)) begins.push_back(token.begin);
-  return word_indices(text, begins);
+  std::vector<bool> starts;
+  for (const Token& token : vocabulary.tokenise(text)) {
+    begins.push_back(token.begin);
+    starts.push_back(token.starts_word);
+  }
+  return alignment_words(text, begins, starts);
 }
 
 }  // namespace

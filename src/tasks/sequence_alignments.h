@@ -13,8 +13,8 @@ namespace fovea {
 
 class Alignments {
  public:
-  // The file has a line for each line of text: "0-0 1-2 ...", source word - target word, counted from 0. Only the
-  // lines of pairs that are in the corpus are parsed.
+  // The file has a line for each line of text: "0-0 1-2 ...", source word - target word, counted from 0 as `fovea align`
+  // does (alignment_words). Only the lines of pairs that are in the corpus are parsed.
   Alignments(const std::string& path, const ParallelLines& lines, const ParallelCorpus& corpus,
              const Vocabulary& source, const Vocabulary& target);
 

@@ -23,6 +23,21 @@ bool word_begins_at(std::string_view text, size_t at) {
   return is_space(before) || is_unspaced(before) || is_unspaced(here);
 }
 
+// Whether white space separates words of a script without spaces, which means that the text was segmented before.
+bool is_split(std::string_view text) {
+  bool unspaced = false, space = false;  // of the last character that is no space, and whether a space follows it
+  for (const CodePoint& c : code_points(text)) {
+    if (is_space(c.value)) {
+      space = true;
+      continue;
+    }
+    if (unspaced && space && is_unspaced(c.value)) return true;
+    unspaced = is_unspaced(c.value);
+    space = false;
+  }
+  return false;
+}
+
 }  // namespace
 
 void mark_word_starts(std::string_view text, std::vector<Token>& tokens) {
@@ -46,6 +61,19 @@ std::vector<int64_t> word_indices(std::string_view text, std::span<const size_t>
   for (const size_t byte : bytes) {
     const auto next = std::upper_bound(begins.begin(), begins.end(), byte);
     words.push_back(std::max<int64_t>(0, next - begins.begin() - 1));
+  }
+  return words;
+}
+
+std::vector<int64_t> alignment_words(std::string_view text, std::span<const size_t> begins,
+                                     const std::vector<bool>& starts_word) {
+  const std::vector<int64_t> spaced = word_indices(text, begins);
+  if (is_split(text)) return spaced;
+  std::vector<int64_t> words = spaced;
+  int64_t extra = 0;  // words so far that no space separates from the word before
+  for (size_t i = 0; i < begins.size(); ++i) {
+    if (i > 0 && starts_word[i] && spaced[i] == spaced[i - 1]) ++extra;
+    words[i] += extra;
   }
   return words;
 }

@@ -14,8 +14,13 @@ namespace fovea {
 // Sets starts_word of each token: true after a space and in scripts without spaces.
 void mark_word_starts(std::string_view text, std::vector<Token>& tokens);
 
-// For each byte position, the index from 0 of the white-space separated word at that position, as in word alignments.
+// For each byte position, the index from 0 of the white-space separated word at that position.
 std::vector<int64_t> word_indices(std::string_view text, std::span<const size_t> bytes);
+
+// For each token, given by its first byte and whether it starts a word, the index from 0 of its word as word alignments
+// number them: words separated by white space; in scripts without spaces each token, unless the text was segmented.
+std::vector<int64_t> alignment_words(std::string_view text, std::span<const size_t> begins,
+                                     const std::vector<bool>& starts_word);
 
 // The units of the vocabulary kind "token": words, and punctuation marks by themselves. Written as an entry, a mark has
 // a joiner on each side on which no space separates it from its neighbour: "Rome, (Italy)" is Rome ￭, (￭ Italy ￭). A

@@ -27,21 +27,6 @@ void AlignOptions::describe(Fields& f) {
 
 namespace {
 
-// Whether white space separates words of a script without spaces, which means that the text was segmented before.
-bool is_split(std::string_view text) {
-  bool unspaced = false, space = false;  // of the last character that is no space, and whether a space follows it
-  for (const CodePoint& c : code_points(text)) {
-    if (is_space(c.value)) {
-      space = true;
-      continue;
-    }
-    if (unspaced && space && is_unspaced(c.value)) return true;
-    unspaced = is_unspaced(c.value);
-    space = false;
-  }
-  return false;
-}
-
 // The number of the word that each token belongs to; -1 for special tokens.
 std::vector<int64_t> word_numbers(const std::vector<RecordToken>& tokens, const std::string& text,
                                   const std::string& count) {
@@ -52,13 +37,15 @@ std::vector<int64_t> word_numbers(const std::vector<RecordToken>& tokens, const 
   for (const RecordToken& token : tokens) {
     begins.push_back(byte_of[static_cast<size_t>(std::clamp<int64_t>(token.begin, 0, std::ssize(byte_of) - 1))]);
   }
-  const std::vector<int64_t> spaced = word_indices(text, begins);
-  const bool by_tokens = count == "auto" && !is_split(text);
-  std::vector<int64_t> words = spaced;
-  int64_t extra = 0;  // words so far that no space separates from the word before
+  std::vector<bool> starts;
+  for (const RecordToken& token : tokens) starts.push_back(token.starts_word && !token.mark);
+  std::vector<int64_t> words = count == "auto" ? alignment_words(text, begins, starts) : word_indices(text, begins);
   for (size_t i = 0; i < tokens.size(); ++i) {
-    if (by_tokens && i > 0 && !tokens[i].mark && tokens[i].starts_word && spaced[i] == spaced[i - 1]) ++extra;
-    words[i] = tokens[i].mark ? -1 : count == "pieces" ? static_cast<int64_t>(i) : spaced[i] + extra;
+    if (tokens[i].mark) {
+      words[i] = -1;
+    } else if (count == "pieces") {
+      words[i] = static_cast<int64_t>(i);
+    }
   }
   return words;
 }

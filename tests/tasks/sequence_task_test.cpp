@@ -2,6 +2,7 @@
 
 #include "recipe/recipe.h"
 #include "store/model_folder.h"
+#include "tasks/sequence_alignments.h"
 #include "temporary_folder.h"
 #include "train/small_run.h"
 
@@ -64,6 +65,22 @@ TEST(SequenceTask, AStateIsRestored) {
     EXPECT_EQ(got[i].sizes, expected[i].sizes) << i;
     EXPECT_EQ(got[i].units, expected[i].units) << i;
   }
+}
+
+// Alignments of Chinese text number its characters, as fovea align writes them; of segmented text, its words.
+TEST(SequenceAlignments, NumberCharactersWhereNoSpacesSeparateWords) {
+  const TemporaryFolder folder;
+  const ParallelLines lines{{"我是人", "我 是人"}, {"I am a man", "I am a man"}};
+  const auto source = train_vocabulary(lines.source, {.kind = "character"}).vocabulary;
+  const auto target = train_vocabulary(lines.target, {.kind = "word"}).vocabulary;
+  const ParallelCorpus corpus = build_corpus(lines, *source, *target, {}).corpus;
+  const Alignments links(folder.file("links", "0-0 1-1 2-3\n0-0 1-3\n"), lines, corpus, *source, *target);
+  const auto weights = [&](int64_t row) {
+    return to_host<float>(links.weights({row}, 4, 4, false, corpus, Device::cpu()));
+  };
+  EXPECT_EQ(weights(0), (std::vector<float>{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0}));
+  // A token of a space goes with the word before it.
+  EXPECT_EQ(weights(1), (std::vector<float>{.5f, .5f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, .5f, .5f}));
 }
 
 }  // namespace
