@@ -22,6 +22,7 @@ Beam::Beam(const SearchOptions& options, int64_t row, int64_t source_length)
 
 const std::vector<int32_t>& Beam::banned(int64_t k) {
   banned_.assign({kPad, kBegin});
+  if (!options_.allow_unknown) banned_.push_back(kUnknown);
   if (steps_ < options_.min_length) banned_.push_back(kEnd);
   const int64_t n = options_.no_repeat_ngram;
   if (n == 0 || steps_ < n) return banned_;

@@ -43,6 +43,8 @@ void SearchOptions::describe(Fields& f) {
       .also_called({"max_len", "max_output_length", "max_new_tokens", "max_tokens"});
   f.add("max_ratio", max_ratio, "Maximum target tokens per source token; 20 more are always allowed. 0 for no limit.")
       .at_least(0);
+  f.add("allow_unknown", allow_unknown, "Let the model generate the unknown token, which is shown as ⁇.")
+      .also_called({"allow_unk"});
   f.add("sample", sample, "Sample from the model's distribution instead of beam search.")
       .also_called({"sampling", "do_sample"});
   f.add("temperature", temperature, "Sampling temperature: below 1 sharpens the distribution, above 1 flattens it.")

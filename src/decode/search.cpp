@@ -25,8 +25,8 @@ constexpr int64_t kMaxLengthMultiple = 32;
 // A model that copies gives a token that it can neither generate nor copy this log-probability or less.
 constexpr float kImpossible = -45.0f;
 
-// The memory of a search, used for one batch after the other: one arena for the encoded source, and two that the steps
-// use in turn, because each step reads the results of the one before.
+// The memory of a search, used for one batch after the other: one arena for the batch and its encoding, and two that
+// the steps use in turn, because each step reads the results of the one before.
 struct SearchWorkspace {
   // The results of a step.
   struct Step {
@@ -84,7 +84,6 @@ class BatchSearch {
       active_.push_back(b);
       max_length = std::max(max_length, max_target_length(options, lengths[b], batch.rows[b]));
     }
-    workspace.source.rewind();
     const ArenaScope scope(&workspace.source);
     captures_graphs_ = options.constant_weights && options.edits.empty() && workspace.graphs.captures();
     // Graphs are captured for each maximum length, so there should be few of them.
@@ -290,7 +289,14 @@ std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* cons
   const ThreadWorkspace workspace(device);
   int64_t finished = 0;
   for (int64_t i = 0; i < batcher.batches(); ++i) {
-    const Batch batch = batcher.next(device, {.vocabulary = copies});
+    // Captured steps read the batch's tensors, so these must be at the same addresses for every batch of the same
+    // sizes.
+    Arena& arena = (*workspace).source;
+    arena.rewind();
+    const Batch batch = [&] {
+      const ArenaScope scope(&arena);
+      return batcher.next(device, {.vocabulary = copies});
+    }();
     BatchSearch(models, batch, options, *workspace).run(found);
     finished += std::ssize(batch.rows);
     if (done) done(finished);

@@ -77,6 +77,7 @@ struct SearchOptions {
   int64_t min_length = 0;
   int64_t max_length = 256;
   double max_ratio = 10;
+  bool allow_unknown = false;
   bool sample = false;
   double temperature = 1;
   int64_t top_k = 0;

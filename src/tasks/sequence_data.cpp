@@ -71,7 +71,8 @@ SequenceData::SequenceData(const TaskSetup& setup)
       options_(setup.recipe.batch),
       seed_(static_cast<uint64_t>(setup.recipe.seed)),
       source_(setup.known_vocabulary("source")),
-      target_(setup.known_vocabulary("target")) {
+      target_(setup.known_vocabulary("target")),
+      hide_copied_(setup.recipe.data.hide_copied) {
   const Recipe& recipe = setup.recipe;
   options_.seed = recipe.seed;
   read(recipe);

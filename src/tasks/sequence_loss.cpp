@@ -49,7 +49,7 @@ TaskLoss SequenceLoss::operator()(const TeacherForced& forced, const Batch& batc
     }
     check(last != nullptr,
           "training.guided_alignment: expected a model that attends to the source, got one without attention");
-    const Var weights = mean(last->weights, 1).reshape(alignment.shape());
+    const Var weights = cast(mean(last->weights, 1), alignment.dtype()).reshape(alignment.shape());
     total = total + affine(sum(Var(alignment) * log(affine(weights, 1.0f, kLogEpsilon))), -guided_);
   }
   loss.total = total.reshape({1}) * cast(Var(batch.token_share), total.dtype());

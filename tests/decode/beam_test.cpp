@@ -44,7 +44,8 @@ TEST_P(ExhaustiveTest, AWideBeamFindsEverything) {
   const SmallModel model(GetParam().config, kWords, 5, -0.5f);
   const ParallelCorpus sources = some_sources(kWords);
   for (const double alpha : {0.0, 0.6, 1.5}) {
-    const SearchOptions options{.beam = 40, .nbest = 40, .length_penalty = alpha, .max_length = kLongest};
+    const SearchOptions options{
+        .beam = 40, .nbest = 40, .length_penalty = alpha, .max_length = kLongest, .allow_unknown = true};
     const auto found = find_with(model, sources, options);
     for (int64_t row = 0; row < 3; ++row) {
       std::vector<Hypothesis> all;
@@ -100,13 +101,30 @@ TEST_F(RulesTest, NoRunOfWordsOccursTwice) {
 }
 
 TEST_F(RulesTest, WithEveryWordForbiddenWhatWasThereIsReturned) {
-  // There are eight tokens that must not be repeated, and the target must have at least twenty.
+  // There are seven tokens that must not be repeated, and the target must have at least twenty.
   for (const bool sample : {false, true}) {
     for (const auto& sentence : find({.no_repeat_ngram = 1, .min_length = 20, .max_length = 30, .sample = sample})) {
       ASSERT_EQ(sentence.size(), 1U);
-      EXPECT_EQ(sentence[0].ids.size(), 8U);
+      EXPECT_EQ(sentence[0].ids.size(), 7U);
       EXPECT_FALSE(sentence[0].finished);
     }
+  }
+}
+
+TEST_F(RulesTest, TheUnknownTokenIsGeneratedOnlyIfAllowed) {
+  const auto unknown = [&](const SearchOptions& options) {
+    int64_t count = 0;
+    for (const auto& sentence : find(options)) {
+      for (const Hypothesis& h : sentence) count += std::count(h.ids.begin(), h.ids.end(), kUnknown);
+    }
+    return count;
+  };
+  SearchOptions beam{.beam = 3, .nbest = 3, .no_repeat_ngram = 1, .min_length = 7, .max_length = 30};
+  SearchOptions sample{.min_length = 30, .max_length = 60, .sample = true};
+  for (SearchOptions* options : {&beam, &sample}) {
+    EXPECT_EQ(unknown(*options), 0);
+    options->allow_unknown = true;
+    EXPECT_GT(unknown(*options), 0);
   }
 }
 

@@ -29,6 +29,7 @@ class SamplingTest : public ::testing::Test {
     options.sample = true;
     options.nbest = kSamples;
     options.max_length = 1;
+    options.allow_unknown = true;
     ParallelCorpus one;
     one.source.append(sources.source[0]);
     std::vector<double> share(expected.size());

@@ -180,7 +180,7 @@ Hypothesis greedy_by_force(const SmallModel& model, const ParallelCorpus& source
   Hypothesis h;
   while (std::ssize(h.log_probs) < longest) {
     std::vector<double> log_probs = next_log_probs(model, sources, row, h.ids);
-    log_probs[kPad] = log_probs[kBegin] = -1e9;
+    log_probs[kPad] = log_probs[kBegin] = log_probs[kUnknown] = -1e9;
     const auto best = std::max_element(log_probs.begin(), log_probs.end());
     h.log_probability += *best;
     h.log_probs.push_back(static_cast<float>(*best));

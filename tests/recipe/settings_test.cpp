@@ -125,7 +125,7 @@ std::vector<Row> rows() {
   add(kLoss, kBleu,
       {"validation.sentences", "validation.tokenizer", "validation.search.beam", "validation.search.no_repeat_ngram",
        "validation.search.min_length", "validation.search.max_length", "validation.search.max_ratio",
-       "validation.search.sample"});
+       "validation.search.allow_unknown", "validation.search.sample"});
   add(kBleu, {"validation.metric=bleu", "validation.search.beam=4"},
       {"validation.search.length_penalty", "validation.search.coverage_penalty"});
   add(kBleu, {"validation.metric=bleu", "validation.search.sample=true"},

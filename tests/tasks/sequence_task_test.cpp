@@ -3,6 +3,7 @@
 #include "recipe/recipe.h"
 #include "store/model_folder.h"
 #include "tasks/sequence_alignments.h"
+#include "tasks/sequence_data.h"
 #include "temporary_folder.h"
 #include "train/small_run.h"
 
@@ -64,6 +65,31 @@ TEST(SequenceTask, AStateIsRestored) {
   for (size_t i = 0; i < got.size(); ++i) {
     EXPECT_EQ(got[i].sizes, expected[i].sizes) << i;
     EXPECT_EQ(got[i].units, expected[i].units) << i;
+  }
+}
+
+TEST(SequenceData, HidesCopiedWordsAtTheRateOfTheRecipe) {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 100; ++i) lines += "a b c d\ta b c d\n";
+  Recipe r = small_recipe(folder.file("run"));
+  r.data.generator = "";
+  r.data.train = {folder.file("train.tsv", lines)};
+  r.source_vocabulary.kind = r.target_vocabulary.kind = "word";
+  r.model.copy = "mixture";
+  for (const double rate : {0.0, 0.5, 1.0}) {
+    r.data.hide_copied = rate;
+    Parameters parameters(Device::cpu());
+    SequenceData data({.recipe = r, .parameters = parameters, .device = Device::cpu(), .resume_folder = ""});
+    data.next();
+    data.split(0);
+    const Batch batch = data.part(0, Device::cpu());
+    int64_t hidden = 0, shown = 0;
+    for (const int32_t id : to_host<int32_t>(batch.copied)) {
+      if (id > kEnd) ++(id >= batch.vocabulary ? hidden : shown);
+    }
+    EXPECT_EQ(hidden > 0, rate > 0) << rate;
+    EXPECT_EQ(shown > 0, rate < 1) << rate;
   }
 }
 
