@@ -146,6 +146,19 @@ void TrainingConfig::describe(Fields& f) {
   f.add("guided_alignment", guided_alignment,
         "Weight of the guided alignment loss, which pulls attention towards data.alignment.")
       .at_least(0);
+  const bool guided = guided_alignment > 0;
+  const char* need_guided = "training.guided_alignment above 0";
+  f.add("guided_step", guided_step,
+        "The step whose attention is guided: output, the one that predicts the aligned token (Chen et al. 2016); "
+        "input, the one after it, which reads it and aligns better (Chen et al. 2020).")
+      .choices({"output", "input"})
+      .needs(guided, need_guided);
+  f.add("guided_layer", guided_layer, "The decoder layer whose attention is guided, counted from 1; 0 for the last.")
+      .at_least(0)
+      .needs(guided, need_guided);
+  f.add("guided_head", guided_head, "The head that is guided, counted from 1; 0 for the mean of all heads.")
+      .at_least(0)
+      .needs(guided, need_guided);
   f.add("coverage_loss", coverage_loss,
         "Weight of the coverage loss, which penalises attending to the same position again (See et al. 2017).")
       .at_least(0);
@@ -283,6 +296,9 @@ void check_text_to_text(const Recipe& r, const std::string& path) {
         "{}: training.guided_alignment: expected model.architecture = {}, got {}, which has no attention", path,
         names_with(architectures(), [](const ArchitectureEntry& e) { return e.cross_attention; }),
         r.model.architecture);
+  check(r.training.guided_head <= r.model.attention.heads,
+        "{}: training.guided_head: expected at most model.attention.heads = {}, got {}", path, r.model.attention.heads,
+        r.training.guided_head);
   try {
     check_options(r.validation.search);
   } catch (const Error& error) {

@@ -64,7 +64,10 @@ struct TrainingConfig {
   double minutes = 0;
   double checkpoint_minutes = 10;
   bool freeze_embeddings = false;
-  double guided_alignment = 0, coverage_loss = 0;
+  double guided_alignment = 0;
+  std::string guided_step = "output";
+  int64_t guided_layer = 0, guided_head = 0;
+  double coverage_loss = 0;
   double baseline_decay = 0.99;
   std::string pretrained;
 

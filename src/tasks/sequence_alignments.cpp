@@ -44,7 +44,7 @@ Alignments::Alignments(const std::string& path, const ParallelLines& lines, cons
 }
 
 Tensor Alignments::weights(const std::vector<int64_t>& rows, int64_t target_time, int64_t source_time, bool reversed,
-                           const ParallelCorpus& corpus, Device device) const {
+                           int64_t delay, const ParallelCorpus& corpus, Device device) const {
   const auto batch = static_cast<int64_t>(rows.size());
   std::vector<float> values(static_cast<size_t>(batch * target_time * source_time), 0.0f);
   for (int64_t b = 0; b < batch; ++b) {
@@ -54,7 +54,7 @@ Tensor Alignments::weights(const std::vector<int64_t>& rows, int64_t target_time
     for (const Link& link : links) count[static_cast<size_t>(link.target)] += 1.0f;
     for (const Link& link : links) {
       const int64_t s = reversed ? length - 1 - link.source : link.source;
-      values[static_cast<size_t>((b * target_time + link.target) * source_time + s)] +=
+      values[static_cast<size_t>((b * target_time + link.target + delay) * source_time + s)] +=
           1.0f / count[static_cast<size_t>(link.target)];
     }
   }

@@ -72,7 +72,8 @@ SequenceData::SequenceData(const TaskSetup& setup)
       seed_(static_cast<uint64_t>(setup.recipe.seed)),
       source_(setup.known_vocabulary("source")),
       target_(setup.known_vocabulary("target")),
-      hide_copied_(setup.recipe.data.hide_copied) {
+      hide_copied_(setup.recipe.data.hide_copied),
+      guided_delay_(setup.recipe.training.guided_step == "input" ? 1 : 0) {
   const Recipe& recipe = setup.recipe;
   options_.seed = recipe.seed;
   read(recipe);
@@ -222,7 +223,7 @@ void SequenceData::set_state(Batcher::State state) {
 Tensor SequenceData::alignment(const Batch& part, Device device) const {
   if (!alignments_) return {};
   return alignments_->weights(part.rows, part.target_in.dim(0), part.source.dim(0), options_.reverse_source,
-                              *batch_corpus_, device);
+                              guided_delay_, *batch_corpus_, device);
 }
 
 }  // namespace fovea

@@ -59,6 +59,7 @@ class SequenceData {
   std::shared_ptr<const Vocabulary> source_, target_;
   std::optional<CopyTable> copies_;  // for a model that copies
   double hide_copied_;
+  int64_t guided_delay_;
   std::shared_ptr<const ParallelCorpus> train_;
   ParallelCorpus valid_;
   std::optional<Batcher> batcher_;

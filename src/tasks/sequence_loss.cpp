@@ -28,8 +28,27 @@ SequenceLoss::SequenceLoss(const TrainingConfig& config, const AttentionConfig& 
       coverage_(static_cast<float>(config.coverage_loss)),
       guided_(static_cast<float>(config.guided_alignment)),
       entropy_bonus_(static_cast<float>(attention.entropy_bonus)),
+      guided_layer_(config.guided_layer),
+      guided_head_(config.guided_head),
       decay_(config.baseline_decay),
       baseline_(std::numeric_limits<double>::quiet_NaN()) {}
+
+Var SequenceLoss::guided_weights(const TeacherForced& forced) const {
+  const AttentionTrace* guided = nullptr;
+  int64_t layers = 0;
+  for (const AttentionTrace& trace : forced.attentions) {
+    if (trace.kind != AttentionKind::kCross) continue;
+    layers = std::max(layers, trace.layer + 1);
+    const bool wanted = guided_layer_ == 0 ? !guided || trace.layer > guided->layer : trace.layer + 1 == guided_layer_;
+    if (wanted) guided = &trace;
+  }
+  check(layers > 0,
+        "training.guided_alignment: expected a model that attends to the source, got one without attention");
+  check(guided != nullptr, "training.guided_layer: expected at most {}, the number of layers that attend, got {}",
+        layers, guided_layer_);
+  if (guided_head_ == 0) return mean(guided->weights, 1);
+  return columns(permute(guided->weights, {0, 2, 3, 1}), guided_head_ - 1, guided_head_);
+}
 
 TaskLoss SequenceLoss::operator()(const TeacherForced& forced, const Batch& batch, const Tensor& alignment) {
   TaskLoss loss;
@@ -43,13 +62,7 @@ TaskLoss SequenceLoss::operator()(const TeacherForced& forced, const Batch& batc
     total = total + affine(sum(forced.coverage_loss * Var(token_mask(batch).slice(first, steps))), coverage_);
   }
   if (guided_ > 0 && alignment) {
-    const AttentionTrace* last = nullptr;
-    for (const AttentionTrace& trace : forced.attentions) {
-      if (trace.kind == AttentionKind::kCross && (!last || trace.layer > last->layer)) last = &trace;
-    }
-    check(last != nullptr,
-          "training.guided_alignment: expected a model that attends to the source, got one without attention");
-    const Var weights = cast(mean(last->weights, 1), alignment.dtype()).reshape(alignment.shape());
+    const Var weights = cast(guided_weights(forced), alignment.dtype()).reshape(alignment.shape());
     total = total + affine(sum(Var(alignment) * log(affine(weights, 1.0f, kLogEpsilon))), -guided_);
   }
   loss.total = total.reshape({1}) * cast(Var(batch.token_share), total.dtype());

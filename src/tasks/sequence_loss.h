@@ -29,8 +29,10 @@ class SequenceLoss {
 
  private:
   Var reinforce(const TeacherForced& forced, const Batch& batch);
+  Var guided_weights(const TeacherForced& forced) const;  // of B, T, S
 
   float smoothing_, coverage_, guided_, entropy_bonus_;
+  int64_t guided_layer_, guided_head_;  // counted from 1; 0: the last layer, the mean over heads
   double decay_, baseline_;
 };
 

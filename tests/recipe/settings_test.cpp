@@ -111,6 +111,8 @@ std::vector<Row> rows() {
   add(kClassify, with(kClassify, "classify.label_separator=:"), {"classify.label_part"});
   add(kShared, kNone, {"target_vocabulary.kind", "target_vocabulary.size", "target_vocabulary.symbols"});
   add(kNone, {"task=dialogue"}, {"dialogue.context_turns", "dialogue.speakers", "dialogue.replies_of"});
+  add(kNone, {"training.guided_alignment=1", "data.alignment=links"},
+      {"training.guided_step", "training.guided_layer", "training.guided_head"});
   add(kNone, {"training.schedule=cosine"}, {"training.final_rate"});
   add(kNone, {"training.schedule=plateau"}, {"training.plateau_factor", "training.plateau_patience"});
   add(kNone, {"training.optimiser=sgd"}, {"training.momentum"});

@@ -102,11 +102,13 @@ TEST(SequenceAlignments, NumberCharactersWhereNoSpacesSeparateWords) {
   const ParallelCorpus corpus = build_corpus(lines, *source, *target, {}).corpus;
   const Alignments links(folder.file("links", "0-0 1-1 2-3\n0-0 1-3\n"), lines, corpus, *source, *target);
   const auto weights = [&](int64_t row) {
-    return to_host<float>(links.weights({row}, 4, 4, false, corpus, Device::cpu()));
+    return to_host<float>(links.weights({row}, 4, 4, false, 0, corpus, Device::cpu()));
   };
   EXPECT_EQ(weights(0), (std::vector<float>{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0}));
   // A token of a space goes with the word before it.
   EXPECT_EQ(weights(1), (std::vector<float>{.5f, .5f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, .5f, .5f}));
+  const Tensor later = links.weights({0}, 5, 4, false, 1, corpus, Device::cpu());
+  EXPECT_EQ(to_host<float>(later), (std::vector<float>{0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0}));
 }
 
 }  // namespace

@@ -303,7 +303,35 @@ TEST(Trainer, GuidedAlignmentMovesAttention) {
   EXPECT_GT(w.weights[static_cast<size_t>(1 * w.columns + 0)], 0.9f);
   EXPECT_GT(w.weights[static_cast<size_t>(2 * w.columns + 1)], 0.9f);
 
+  // The third head of a transformer's first layer, by the step that reads the token; here that is the row after it.
+  recipe.folder = folder.file("head");
+  recipe.model.architecture = "transformer";
+  recipe.model.attention.score = "scaled-dot";
+  recipe.model.embedding = 32;
+  recipe.model.decoder_layers = 2;
+  recipe.model.attention.heads = 4;
+  recipe.training.guided_step = "input";
+  recipe.training.guided_layer = 1;
+  recipe.training.guided_head = 3;
+  train(recipe, Start::kNew);
+  const LoadedModel transformer = load_model(recipe.folder, Device::cpu());
+  const EncoderDecoder* second = transformer.model.get();
+  const Hypothesis again =
+      score({&second, 1}, pair, transformer.batches(), {.capture_weights = true}, Device::cpu()).front();
+  for (const HypothesisWeights& h : again.weights) {
+    if (h.kind != AttentionKind::kCross) continue;
+    double least = 1;
+    for (const auto& [row, column] : {std::pair{1, 2}, {2, 0}, {3, 1}}) {
+      const int64_t at = (2 * h.rows + row) * h.columns + column;  // of the third head
+      least = std::min<double>(least, h.weights[static_cast<size_t>(at)]);
+    }
+    EXPECT_EQ(least > 0.9, h.layer == 0) << h.layer << " " << least;
+  }
   recipe.folder = folder.file("bad");
+  recipe.training.guided_layer = 3;
+  EXPECT_ERROR(train(recipe, Start::kNew), "training.guided_layer: expected at most 2");
+  recipe.training.guided_layer = 0;
+
   recipe.data.alignment = folder.file("links", "0-0\n");
   EXPECT_ERROR(train(recipe, Start::kNew), "expected 200 lines");
   alignments.replace(0, 3, "2:0");
