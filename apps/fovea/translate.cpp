@@ -224,7 +224,9 @@ void add_summarise(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("summarise", "Summarise documents, one a line or one a file.");
   const auto flags = std::make_shared<TranslateFlags>();
   flags->words = kSummarise;
-  flags->search.beam = 4;
+  // What was best for titles of abstracts (validation part).
+  flags->search.beam = 8;
+  flags->search.length_penalty = 1.2;
   flags->search.no_repeat_ngram = 3;
   CLI::Option* texts =
       command->add_option("text", flags->texts, "Document to summarise, instead of --input; each argument is one.");
