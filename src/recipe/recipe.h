@@ -11,6 +11,7 @@
 #include "models/answer_config.h"
 #include "models/config.h"
 #include "models/text_classifier.h"
+#include "models/vision_config.h"
 #include "store/task_names.h"
 #include "text/batches.h"
 #include "text/corpus.h"
@@ -24,6 +25,7 @@ std::vector<std::string> schedule_names();  // of the learning rate
 
 struct DataConfig {
   std::vector<std::string> train, valid;  // one TSV, or a file for each side
+  std::string images;                     // the folder of pictures
   std::string generator;
   int64_t generated = 100'000, generated_valid = 1'000;
   int64_t held_out = 1'000;
@@ -107,6 +109,7 @@ struct Recipe {
   VocabularyOptions source_vocabulary, target_vocabulary;
   DialogueConfig dialogue;
   ModelConfig model;
+  VisionConfig vision;
   AnswerConfig answer;
   BatchOptions batch;
   TrainingConfig training;

@@ -9,7 +9,7 @@
 
 #include "base/base64.h"
 #include "base/error.h"
-#include "view/png.h"
+#include "vision/png.h"
 #include "view/record_image.h"
 #include "view/svg.h"
 #include "view/svg_sentence.h"
