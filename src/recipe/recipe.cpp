@@ -162,6 +162,11 @@ void TrainingConfig::describe(Fields& f) {
   f.add("coverage_loss", coverage_loss,
         "Weight of the coverage loss, which penalises attending to the same position again (See et al. 2017).")
       .at_least(0);
+  f.add(
+       "doubly_stochastic", doubly_stochastic,
+       "Weight of the doubly stochastic penalty, by which attention looks at every position about once in all: the sum "
+       "over positions of (1 - the weight they received)^2 (Xu et al. 2015, section 4.2.1).")
+      .at_least(0);
   f.add("baseline_decay", baseline_decay,
         "Hard selection with reinforce: decay of the moving average used as the baseline.")
       .at_least(0)
@@ -245,6 +250,7 @@ void Recipe::describe(Fields& f) {
              "source_vocabulary.kind or target_vocabulary.kind = unigram or bpe");
   f.find("training.coverage_loss")
       .needs(model.has_cross_attention() && model.attention.coverage, "model.attention.coverage = true");
+  f.find("training.doubly_stochastic").needs(model.has_cross_attention(), "an architecture that attends");
   f.find("data.hide_copied").needs(model.has_cross_attention() && model.copies(), "model.copy = mixture or pointer");
   f.find("training.label_smoothing")
       .needs(model.copy != "pointer" || !model.has_cross_attention(), "model.copy = none or mixture");

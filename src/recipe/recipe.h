@@ -67,7 +67,7 @@ struct TrainingConfig {
   double guided_alignment = 0;
   std::string guided_step = "output";
   int64_t guided_layer = 0, guided_head = 0;
-  double coverage_loss = 0;
+  double coverage_loss = 0, doubly_stochastic = 0;
   double baseline_decay = 0.99;
   std::string pretrained;
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/base64.h"
-#include "view/png.h"
 #include "view/svg_text.h"
+#include "vision/png.h"
 
 namespace fovea {
 

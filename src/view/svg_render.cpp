@@ -1,7 +1,7 @@
 #include "view/svg_render.h"
 
 #include "base/error.h"
-#include "view/png.h"
+#include "vision/png.h"
 
 #ifdef FOVEA_RSVG
 #include <cairo-pdf.h>

@@ -1,7 +1,9 @@
-// Pictures in memory.
+// Pictures: read from files, resized, written to files.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace fovea {
@@ -10,5 +12,26 @@ struct Image {  // RGB, 8 bits, rows from the top
   int64_t width = 0, height = 0;
   std::vector<uint8_t> pixels;  // [height, width, 3]
 };
+
+// Larger files and pictures are refused before memory is allocated for them.
+constexpr int64_t kMaxImageBytes = 100'000'000;
+constexpr int64_t kMaxImagePixels = 100'000'000;
+constexpr int64_t kMaxImageSide = 65'535;
+
+// Decodes JPEG, PNG or WebP, recognised by the first bytes. The EXIF orientation is applied; grey, CMYK, palettes and
+// 16 bits are converted; transparent pixels are blended with white; an animation gives its first frame. Errors, also
+// for truncated files, name `name`. With `at_least`, a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size, which is
+// much faster, as long as both sides of the result have at least that many pixels.
+Image decode_image(std::string_view bytes, const std::string& name, int64_t at_least = 0);
+Image read_image(const std::string& path, int64_t at_least = 0);
+
+// Resizes with a triangle filter, which averages over all pixels when it shrinks: equal to PIL's
+// Image.resize(BILINEAR) bit by bit.
+Image resize(const Image& image, int64_t width, int64_t height);
+// The rectangle of that size whose top left pixel is (left, top).
+Image crop(const Image& image, int64_t left, int64_t top, int64_t width, int64_t height);
+
+std::string encode_jpeg(const Image& image, int quality = 85);  // 1 to 100
+std::string encode_png(const Image& image);
 
 }  // namespace fovea

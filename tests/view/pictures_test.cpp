@@ -13,11 +13,11 @@
 #include "view/colour_scale.h"
 #include "view/html.h"
 #include "view/links.h"
-#include "view/png.h"
 #include "view/svg.h"
 #include "view/svg_render.h"
 #include "view/svg_sentence.h"
 #include "view/svg_text.h"
+#include "vision/png.h"
 
 namespace fovea {
 namespace {
