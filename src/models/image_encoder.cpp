@@ -39,10 +39,14 @@ Tensor sinusoids(int64_t rows, int64_t columns, int64_t depth, Device device) {
 
 }  // namespace
 
-FeatureExtractor::FeatureExtractor(const VisionConfig& config, Device device)
+FeatureExtractor::FeatureExtractor(const VisionConfig& config, Device device, std::optional<uint64_t> seed)
     : config_(without_nonlocal(config)), parameters_(device), arena_(device) {
   network_ = make_image_network(parameters_, config_);
-  parameters_.allocate_unset();
+  if (seed) {
+    parameters_.allocate(*seed);
+  } else {
+    parameters_.allocate_unset();
+  }
 }
 
 Tensor FeatureExtractor::operator()(std::span<const Image> images) const {

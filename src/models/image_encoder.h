@@ -13,11 +13,11 @@
 
 namespace fovea {
 
-// A frozen network with parameters of its own, which are not trained. Load its weights before use
-// (store/vision_weights.h).
+// A frozen network with parameters of its own, which are not trained. Without a seed for random weights, those of a
+// file must be loaded before use (store/vision_weights.h).
 class FeatureExtractor {
  public:
-  FeatureExtractor(const VisionConfig& config, Device device);
+  FeatureExtractor(const VisionConfig& config, Device device, std::optional<uint64_t> seed = {});
 
   // Pictures of vision.size -> their feature maps, f32 [B,y,x,C].
   Tensor operator()(std::span<const Image> images) const;

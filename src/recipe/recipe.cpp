@@ -27,6 +27,9 @@ void DataConfig::describe(Fields& f) {
         "JSON files; caption: TSV files of a picture's name and a caption. Plain or gzip.")
       .also_called({"train_set", "train_sets", "train_data", "corpus", "files"});
   f.add("images", images, "Folder of the pictures that captions name.").also_called({"image_folder", "pictures"});
+  f.add("features", features,
+        "File for the features that a frozen network gives of the pictures, which are computed once and may serve "
+        "several runs; empty for one in the run's folder.");
   f.add("valid", valid, "Validation text, in the same form as train.")
       .also_called({"validation", "dev", "valid_sets", "valid_data", "val"});
   std::vector<std::string> names = {""};

@@ -25,7 +25,7 @@ std::vector<std::string> schedule_names();  // of the learning rate
 
 struct DataConfig {
   std::vector<std::string> train, valid;  // one TSV, or a file for each side
-  std::string images;                     // the folder of pictures
+  std::string images, features;           // the folder of pictures; the cache of their features
   std::string generator;
   int64_t generated = 100'000, generated_valid = 1'000;
   int64_t held_out = 1'000;

@@ -1,6 +1,7 @@
 #include "tasks/caption_task.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.h"
 #include "decode/ensemble.h"
@@ -33,7 +34,9 @@ class CaptionTask final : public Task {
       model_.extractor = load_feature_extractor(config.vision, weights, device_);
     }
     model_.loaded.config.vision.weights = "";  // a model folder has its own
-    data_.set_pictures(std::make_shared<Pictures>(model_, data_.files(), setup.progress));
+    const std::string cache = recipe_.data.features.empty() ? recipe_.folder + "/features" : recipe_.data.features;
+    std::filesystem::create_directories(std::filesystem::absolute(cache).parent_path());
+    data_.set_pictures(std::make_shared<Pictures>(model_, data_.files(), cache, setup.progress));
   }
 
   const std::vector<std::string>& messages() const override { return data_.messages(); }

@@ -107,7 +107,7 @@ AttentionRecord Captioner::record(const Image& image, const std::string& name, c
 }
 
 std::vector<std::string> Captioner::predict(std::span<const std::string> inputs) const {
-  const Pictures pictures(model_, inputs, {});
+  const Pictures pictures(model_, inputs);
   std::vector<std::string> texts;
   for (const Caption& c : caption(pictures, all_numbers(inputs.size()), {})) texts.push_back(c.text());
   return texts;

@@ -32,8 +32,14 @@ Pictures::Pictures(const LoadedCaptioner& captioner, std::span<const Image> imag
   add(inputs);
 }
 
-Pictures::Pictures(const LoadedCaptioner& captioner, std::span<const std::string> files, const Done& done)
+Pictures::Pictures(const LoadedCaptioner& captioner, std::span<const std::string> files, const std::string& cache,
+                   const FeatureCache::Done& done)
     : Pictures(captioner) {
+  if (extractor_ != nullptr && !cache.empty()) {
+    const auto read = [this](const std::string& path) { return network_input(read_image(path, size_), size_); };
+    cache_.emplace(cache, *extractor_, files, read, done);
+    return;
+  }
   for (size_t at = 0; at < files.size(); at += kAtOnce) {
     const auto part = files.subspan(at, std::min(kAtOnce, files.size() - at));
     std::vector<Image> inputs(part.size());
@@ -73,6 +79,7 @@ Tensor Pictures::images(std::span<const int32_t> numbers, Device device) const {
     for (const int32_t n : numbers) chosen.push_back(pixels_[static_cast<size_t>(n)]);
     return network_->normalise(chosen, device);
   }
+  if (cache_) return cache_->maps(std::vector<int64_t>(numbers.begin(), numbers.end()), device);
   const auto size = static_cast<size_t>(shape_.count());
   std::vector<float> chosen(numbers.size() * size);
   for (size_t i = 0; i < numbers.size(); ++i) {

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "decode/search.h"
 #include "store/caption_folder.h"
+#include "tasks/feature_cache.h"
 
 namespace fovea {
 
@@ -15,12 +17,13 @@ namespace fovea {
 // attention covers it.
 Image network_input(const Image& image, int64_t size);
 
-// Pictures in memory. Of a frozen network, their feature maps are computed once.
+// Of a frozen network, the feature maps of the pictures are computed once.
 class Pictures final : public ImageSource {
  public:
-  using Done = std::function<void(int64_t done, int64_t total)>;
   Pictures(const LoadedCaptioner& captioner, std::span<const Image> images);
-  Pictures(const LoadedCaptioner& captioner, std::span<const std::string> files, const Done& done);
+  // Pictures of files. The maps of a frozen network are kept in the file `cache`, unless it is empty.
+  Pictures(const LoadedCaptioner& captioner, std::span<const std::string> files, const std::string& cache = {},
+           const FeatureCache::Done& done = {});
 
   Tensor images(std::span<const int32_t> numbers, Device device) const override;
   int64_t states() const override { return states_; }
@@ -32,9 +35,10 @@ class Pictures final : public ImageSource {
   const FeatureExtractor* extractor_;
   const ImageNetwork* network_;  // of a network that is trained
   int64_t size_, states_;
-  Shape shape_;                // of one picture or feature map, [height,width,channels]
-  std::vector<float> maps_;    // of a frozen network
-  std::vector<Image> pixels_;  // of one that is trained
+  Shape shape_;                        // of one picture or feature map, [height,width,channels]
+  std::vector<float> maps_;            // of a frozen network, in memory ...
+  std::optional<FeatureCache> cache_;  // ... or in a file
+  std::vector<Image> pixels_;          // of one that is trained
 };
 
 }  // namespace fovea
