@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "store/json_fields.h"
 #include "store/vision_weights.h"
 
