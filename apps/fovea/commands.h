@@ -18,6 +18,7 @@ using Run = std::function<int()>;
 void add_train(CLI::App& app, Run& run);
 void add_translate(CLI::App& app, Run& run);
 void add_classify(CLI::App& app, Run& run);
+void add_caption(CLI::App& app, Run& run);
 void add_summarise(CLI::App& app, Run& run);
 void add_chat(CLI::App& app, Run& run);
 void add_evaluate(CLI::App& app, Run& run);

@@ -7,6 +7,7 @@
 
 #include "base/thousands.h"
 #include "fovea/commands.h"
+#include "store/caption_folder.h"
 #include "store/classifier_folder.h"
 #include "store/model_folder.h"
 #include "store/shipped.h"
@@ -88,6 +89,19 @@ void describe(const std::string& folder, LoadedReader loaded, bool tensors) {
   if (tensors) print_tensors(*loaded.parameters);
 }
 
+void describe(const std::string& folder, LoadedCaptioner captioner, bool tensors) {
+  LoadedModel& loaded = captioner.loaded;
+  const Shape map = captioner.map_shape();
+  print_size(folder, fmt::format("{} over {}", loaded.config.model.architecture, loaded.config.vision.network),
+             *loaded.parameters);
+  fmt::print("feature map: {} x {} positions of {} features{}\n", map[0], map[1], map[2],
+             captioner.extractor ? ", of a frozen network" : "");
+  print_vocabulary("target", *loaded.target);
+  print_attentions(*loaded.model);
+  print_settings(fields_of(loaded.config), {"model.", "vision."});
+  if (tensors) print_tensors(*loaded.parameters);
+}
+
 int info(const std::string& given, bool tensors) {
   if (given.empty()) {
     const std::vector<std::string> models = shipped_models();
@@ -102,6 +116,8 @@ int info(const std::string& given, bool tensors) {
   const std::string task = task_of_model(folder);
   if (task == "answer") {
     describe(folder, load_reader(folder, Device::cpu()), tensors);
+  } else if (task == "caption") {
+    describe(folder, load_captioner(folder, Device::cpu()), tensors);
   } else if (task == "classify") {
     describe(folder, load_classifier(folder, Device::cpu()), tensors);
   } else {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "fovea/commands.h"
+#include "store/caption_folder.h"
 #include "store/classifier_folder.h"
 #include "store/model_folder.h"
 #include "store/shipped.h"
@@ -21,6 +22,8 @@ int pack(const std::string& from, const std::string& to) {
   const std::string task = task_of_model(folder);
   if (task == "answer") {
     save_packed_reader(to, load_reader(folder, Device::cpu()));
+  } else if (task == "caption") {
+    save_packed(to, load_captioner(folder, Device::cpu()));
   } else if (task == "classify") {
     save_packed(to, load_classifier(folder, Device::cpu()));
   } else {

@@ -7,6 +7,7 @@
 #include "base/thousands.h"
 #include "fovea/console.h"
 #include "fovea/view_answers.h"
+#include "fovea/view_captions.h"
 #include "fovea/view_records.h"
 #include "store/shipped.h"
 #include "tasks/classifier.h"
@@ -129,6 +130,7 @@ void each_record(const ViewFlags& flags, const std::function<void(AttentionRecor
     const std::string task = task_of_model(find_model(flags.models.front()));
     if (task == "classify") return each_classified(flags, chosen);
     if (task == "answer") return each_answered(flags, chosen);
+    if (task == "caption") return each_captioned(flags, chosen);
     check(flags.passage.empty(), "--passage: expected a model of the task answer, got one of the task {}", task);
     return ModelRecords(flags).each(chosen);
   }

@@ -1,0 +1,45 @@
+#include "fovea/view_captions.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "decode/options.h"
+#include "tasks/captioner.h"
+#include "tasks/pictures.h"
+
+namespace fovea::app {
+
+void each_captioned(const ViewFlags& flags, const std::function<void(AttentionRecord&)>& take) {
+  check(!flags.what.empty() && flags.input.empty(),
+        "view: expected pictures as arguments for a model of the task caption");
+  const PredictorFlags predictor = flags.for_predictor();
+  const Captioner captioner(predictor.prepare("caption"), predictor.options);
+  int64_t line = 0;
+  for (const std::string& file : flags.what) {
+    const Image image = read_image(file);
+    Hypothesis hypothesis;
+    std::string how = "forced";
+    if (flags.target.empty()) {
+      SearchOptions search = flags.search;
+      search.capture_weights = true;
+      search.capture_scores = flags.scores;
+      search.alternatives = flags.alternatives;
+      how = search_name(search);
+      hypothesis = captioner.caption({&image, 1}, search).front().candidates.front().hypothesis;
+    } else {
+      const Pictures pictures(captioner.model(), {&image, 1});
+      const int32_t number = 0;
+      hypothesis =
+          captioner
+              .score(pictures, {&number, 1}, {&flags.target, 1},
+                     {.capture_weights = true, .capture_scores = flags.scores, .alternatives = flags.alternatives})
+              .front();
+    }
+    AttentionRecord record = captioner.record(image, std::filesystem::path(file).filename().string(), hypothesis);
+    record.line = ++line;
+    record.search = how;
+    take(record);
+  }
+}
+
+}  // namespace fovea::app
