@@ -97,8 +97,10 @@ void on_skip(j_decompress_ptr jpeg, long count) {  // NOLINT(google-runtime-int)
 }
 
 void on_progress(j_common_ptr jpeg) {
-  auto* decompress = reinterpret_cast<j_decompress_ptr>(jpeg);
-  if (decompress->input_scan_number > kMaxScans) ERREXIT(jpeg, JERR_BAD_PROGRESSION);
+  JpegReader& reader = reader_of(reinterpret_cast<j_decompress_ptr>(jpeg));
+  if (reader.jpeg.input_scan_number <= kMaxScans) return;
+  std::snprintf(reader.errors.message, sizeof reader.errors.message, "it has more than %d scans", kMaxScans);
+  std::longjmp(reader.errors.jump, 1);  // NOLINT(*-err52-cpp)
 }
 
 // The functions below return false if libjpeg reported an error.
