@@ -31,7 +31,7 @@ TEXTS = [("my.en", "my.de", 300), ("train.en", "train.de", 300), ("train.en", "t
          ("test.en", "test.de", 10), ("new.en", "unused", 5), ("abstracts.txt", "titles.txt", 300),
          ("val.abstracts", "val.titles", 20), ("documents.txt", "summaries.txt", 300), ("talk.source", "talk.target", 300),
          ("train.source", "train.target", 300), ("val.source", "val.target", 20), ("test.source", "test.target", 10),
-         ("test.refs", "test.category", 10)]
+         ("test.refs", "test.category", 10), ("gaps.source", "gaps.target", 300), ("words.source", "words.target", 300)]
 # Files with a label and a text on each line. A name with .gz is that of plain text, which is read alike.
 LABELLED = ["reviews.tsv", "test.tsv", "train.phrases.gz", "train.gz", "val.gz", "test.gz"]
 SECONDS = 120  # for a command

@@ -43,6 +43,10 @@ class Narrator final : public TrainingListener {
     }
   }
 
+  void preparing(int64_t done, int64_t total) override {
+    console_.live(fmt::format("reading pictures: {} of {}", thousands(done), thousands(total)));
+  }
+
   void validating(int64_t done, int64_t total) override {
     console_.live(fmt::format("validating: {} of {} sentences", thousands(done), thousands(total)));
   }

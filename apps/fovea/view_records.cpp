@@ -55,7 +55,8 @@ class ModelRecords {
  private:
   void warn_of_unknown(Console& console) const {
     for (const std::string& text : flags_.what) {
-      for (const std::string& word : translator_.unknown(text)) {
+      // A model that copies can copy words that it does not know.
+      for (const std::string& word : translator_.copies() ? std::vector<std::string>() : translator_.unknown(text)) {
         console.line(fmt::format("warning: the model does not know \"{}\"", harmless(word, false)));
       }
       if (const std::string spaced = translator_.spaced(text); !spaced.empty()) {

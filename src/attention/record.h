@@ -78,6 +78,7 @@ struct RecordedAttention {
   std::vector<float> centers;  // local-p: the centres, [layer, head, row], in columns
   BestHeads best;
   std::vector<std::string> row_labels;  // of rows that are no tokens, for instance "hop 1"; otherwise empty
+  bool sentinel = false;  // pictures: a last column after the cells, the weight of no place (Lu et al. 2017)
   std::string reduction;  // "cross attention, layer 2": which part of the model's attention this is; empty: all of it
 
   const float* row(int64_t layer, int64_t head, int64_t t) const {
@@ -98,6 +99,19 @@ struct RecordAnswer {
   double probability = 0;
 };
 
+// The picture that a model read. Attention over it has a column for each cell of a grid of rows x columns over the
+// whole picture, row by row from the upper left corner.
+struct RecordImage {
+  static constexpr int64_t kMaxSide = 512;  // pixels of the JPEG
+
+  std::string name;               // of the file
+  int64_t width = 0, height = 0;  // of the picture; the JPEG may be smaller
+  int64_t rows = 0, columns = 0;
+  std::string jpeg;  // the bytes of the file to show
+
+  int64_t cells() const { return rows * columns; }
+};
+
 struct AttentionRecord {
   std::string task;          // as in a recipe; empty in records of earlier versions, which are text to text
   int64_t line = 0;          // of the input, from 1; 0 when there is none
@@ -106,13 +120,16 @@ struct AttentionRecord {
   std::string search;        // "greedy", "beam 5", "sampled", "forced"
   std::string source_text, target_text;
   std::vector<RecordToken> source, target;
-  std::vector<RecordStep> steps;  // of each target token; empty if the target was not predicted
+  std::optional<RecordImage> image;  // instead of a source text
+  std::vector<RecordStep> steps;     // of each target token; empty if the target was not predicted
   double score = 0, log_probability = 0;
   bool ended = true;                      // with an end mark, not at the maximum length
   bool truncated = false;                 // the source was longer than the model reads
   std::vector<ClassProbability> classes;  // likeliest first
   std::optional<RecordAnswer> answer;
   std::vector<RecordedAttention> attentions;
+
+  bool is_empty() const { return source.empty() && !image; }  // of an empty line, which nothing was read of
 };
 
 }  // namespace fovea

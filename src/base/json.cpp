@@ -75,6 +75,16 @@ Json parse_json(std::string_view text, std::string_view what, const JsonLimits& 
   }
 }
 
+int64_t whole_number(const Json& json, const char* key, int64_t low, int64_t high, std::optional<int64_t> otherwise) {
+  if (otherwise && !json.contains(key)) return *otherwise;
+  const Json& value = json.at(key);
+  const bool fits = value.is_number_integer() &&
+                    (!value.is_number_unsigned() || value.get<uint64_t>() <= static_cast<uint64_t>(high)) &&
+                    value.get<int64_t>() >= low && value.get<int64_t>() <= high;
+  check(fits, "expected {} to be a whole number from {} to {}, got {}", key, low, high, brief_value(value));
+  return value.get<int64_t>();
+}
+
 std::string brief_value(const Json& value) {
   if (value.is_array()) return fmt::format("a list of {}", value.size());
   if (value.is_object()) return fmt::format("an object of {} members", value.size());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,10 @@ struct JsonLimits {
 // Throws an Error that starts with `what` (a file, a line or "request body") for text that is not JSON in UTF-8, for
 // numbers outside the range of a double, and for documents beyond the limits.
 Json parse_json(std::string_view text, std::string_view what, const JsonLimits& limits = {});
+
+// Reads the member `key`, a whole number in [low, high]; without the member it returns the default, if there is one.
+int64_t whole_number(const Json& json, const char* key, int64_t low, int64_t high,
+                     std::optional<int64_t> otherwise = {});
 
 // Describes a value in an error message in about 80 bytes: scalars as JSON, lists and objects by their size.
 std::string brief_value(const Json& value);

@@ -14,6 +14,7 @@ namespace fovea {
 
 // The source of a batch, as models take it.
 inline Source source_of(const Batch& batch) {
+  if (batch.images) return {.images = batch.images};
   return {.ids = batch.source,
           .lengths = batch.source_lengths,
           .images = {},

@@ -218,19 +218,13 @@ std::vector<RecordToken> record_tokens(const TokenisedLine& line, int64_t max_to
   return tokens;
 }
 
-AttentionRecord make_record(std::span<const LoadedModel> models, const TokenisedLine& line,
-                            const Hypothesis& hypothesis, int64_t max_source) {
-  const LoadedModel& model = models.front();
-  AttentionRecord record{.architecture = model.config.model.architecture,
-                         .source_text = line.text,
+AttentionRecord target_record(std::span<const LoadedModel> models, const Hypothesis& hypothesis,
+                              const Vocabulary& vocabulary) {
+  AttentionRecord record{.architecture = models.front().config.model.architecture,
                          .score = hypothesis.score,
                          .log_probability = hypothesis.log_probability,
                          .ended = hypothesis.finished};
-  record.truncated = std::ssize(line.tokens) > max_source;
-  record.source = record_tokens(line, max_source, *model.source, model.config.end_source && !line.tokens.empty());
-
   std::vector<Token> target;
-  const ExtendedVocabulary vocabulary(model.target, line.copied.words);
   record.target_text = vocabulary.decode(hypothesis.ids, &target);
   record.target = record_tokens(target, record.target_text, vocabulary);
   if (hypothesis.log_probs.size() > hypothesis.ids.size()) record.target.push_back(end_mark(record.target));
@@ -241,6 +235,16 @@ AttentionRecord make_record(std::span<const LoadedModel> models, const Tokenised
     if (t < hypothesis.alternatives.size()) step.alternatives = recorded(hypothesis.alternatives[t], vocabulary);
   }
   record.attentions = recorded(hypothesis.weights, models);
+  return record;
+}
+
+AttentionRecord make_record(std::span<const LoadedModel> models, const TokenisedLine& line,
+                            const Hypothesis& hypothesis, int64_t max_source) {
+  const LoadedModel& model = models.front();
+  AttentionRecord record = target_record(models, hypothesis, ExtendedVocabulary(model.target, line.copied.words));
+  record.source_text = line.text;
+  record.truncated = std::ssize(line.tokens) > max_source;
+  record.source = record_tokens(line, max_source, *model.source, model.config.end_source && !line.tokens.empty());
   return record;
 }
 

@@ -48,6 +48,10 @@ class StepRecorder {
 std::vector<RecordToken> record_tokens(const TokenisedLine& line, int64_t max_tokens, const Vocabulary& vocabulary,
                                        bool end_mark);
 
+// The record of a hypothesis without its source: the target, its steps and the attention.
+AttentionRecord target_record(std::span<const LoadedModel> models, const Hypothesis& hypothesis,
+                              const Vocabulary& target);
+
 // The line must be tokenised with offsets; at most `max_source` of its tokens were read.
 AttentionRecord make_record(std::span<const LoadedModel> models, const TokenisedLine& line,
                             const Hypothesis& hypothesis, int64_t max_source);

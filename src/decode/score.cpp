@@ -67,7 +67,8 @@ std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, con
   Arena arena(device);
   int64_t finished = 0;
   for (int64_t i = 0; i < batcher.batches(); ++i) {
-    const Batch batch = batcher.next(device, {.vocabulary = copies});
+    Batch batch = batcher.next(device, {.vocabulary = copies});
+    if (options.images != nullptr) add_images(batch, *options.images);
     arena.rewind();
     const ArenaScope scope(&arena);
     score_batch(models, batch, options, scored);

@@ -94,6 +94,9 @@ class BatchSearch {
     for (const int64_t size : {batch.source.dim(0), batch.source.dim(1), beams_, max_length, batch.extended}) {
       add_event(static_cast<uint64_t>(size));
     }
+    for (int64_t axis = 0; batch.images && axis < batch.images.rank(); ++axis) {
+      add_event(static_cast<uint64_t>(batch.images.dim(axis)));
+    }
     add_event(static_cast<uint64_t>(product_precision()));
     add_event((captures_weights() ? 1 : 0) + (options.capture_scores ? 2 : 0));
   }
@@ -273,6 +276,14 @@ class BatchSearch {
 
 }  // namespace
 
+void add_images(Batch& batch, const ImageSource& images) {
+  const std::vector<int32_t> numbers = to_host<int32_t>(batch.source);
+  const Device device = batch.source.device();
+  batch.images = images.images(numbers, device);
+  const std::vector<int32_t> lengths(numbers.size(), static_cast<int32_t>(images.states()));
+  batch.source_lengths = from_host(lengths, {std::ssize(lengths)}, device);
+}
+
 std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* const> models, const CorpusView& sources,
                                             const BatchOptions& batches, const SearchOptions& options, Device device,
                                             const std::function<void(int64_t)>& done, int64_t copies) {
@@ -295,7 +306,9 @@ std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* cons
     arena.rewind();
     const Batch batch = [&] {
       const ArenaScope scope(&arena);
-      return batcher.next(device, {.vocabulary = copies});
+      Batch made = batcher.next(device, {.vocabulary = copies});
+      if (options.images != nullptr) add_images(made, *options.images);
+      return made;
     }();
     BatchSearch(models, batch, options, *workspace).run(found);
     finished += std::ssize(batch.rows);

@@ -65,6 +65,16 @@ class SearchWatcher {
   virtual void tree(int64_t /*sentence*/, const SearchTree& /*tree*/) {}
 };
 
+// Images that are read in place of source tokens.
+class ImageSource {
+ public:
+  virtual ~ImageSource() = default;
+  virtual Tensor images(std::span<const int32_t> numbers, Device device) const = 0;  // [B,height,width,channels]
+  virtual int64_t states() const = 0;  // the number of states that an encoder makes of an image
+};
+// Adds the images that the source tokens of the batch are the numbers of.
+void add_images(Batch& batch, const ImageSource& images);
+
 // The beginning of a target: for each of its first steps the allowed token ids, of which the most likely is taken.
 using ForcedPrefix = std::vector<std::vector<int32_t>>;
 
@@ -91,6 +101,7 @@ struct SearchOptions {
   std::vector<ForcedPrefix> prefixes;
   std::vector<WeightEdit> edits;
   SearchWatcher* watcher = nullptr;
+  const ImageSource* images = nullptr;  // the source tokens are numbers of these images
   // Promises that the models' weights never change, so that decoding steps may be captured as CUDA graphs.
   bool constant_weights = false;
 
@@ -127,7 +138,8 @@ struct ScoreOptions {
   bool capture_weights = false;  // of attention
   bool capture_scores = false;   // of attention, with the weights
   int64_t alternatives = 0;
-  std::vector<WeightEdit> edits;  // for every pair
+  std::vector<WeightEdit> edits;        // for every pair
+  const ImageSource* images = nullptr;  // as in SearchOptions
 };
 
 // Returns the corpus's own targets as finished hypotheses, scored by their log p.

@@ -81,6 +81,7 @@ class Translator {
 
   // The tokens of a line that are not in the vocabulary, each once, as they are written.
   std::vector<std::string> unknown(const std::string& line) const;
+  bool copies() const { return copies_.has_value(); }  // whether words of the source can be copied
 
   // For a model whose words are single characters: a line of unknown words, written as the model expects it, so that
   // "fovea" becomes "f o v e a". Empty for every other line.

@@ -468,10 +468,13 @@ struct RecurrentGradArgs {
 
 // ---- images ------------------------------------------------------------------------------------
 
+// An image is padded by pad_y rows at the top and pad_y + extra_y rows at the bottom; columns alike. A kernel need not
+// read extra_y and extra_x: they are part of the size of y.
 struct Window {
   int64_t height = 1, width = 1;
   int64_t stride_y = 1, stride_x = 1;
   int64_t pad_y = 0, pad_x = 0;
+  int64_t extra_y = 0, extra_x = 0;
 };
 
 // x [B,Y,X,C], weight [O,height,width,C], bias [O] (optional), y [B,Y',X',O]; zero padding.

@@ -75,6 +75,11 @@ void ModelConfig::describe(Fields& f) {
         "luong: feed the attentional state of each step into the next (Luong et al. 2015, section 3.3).")
       .also_called({"input_feed"})
       .needs(!decodes || decodes->input_feeding, needs(feeding, ""));
+  const std::string gating = names_with(architectures(), [](const auto& e) { return e.context_gate; });
+  f.add("context_gate", context_gate,
+        "bahdanau: scale the context by a gate that the previous state decides, so that a step may look away (Xu et "
+        "al. 2015, section 4.2.1).")
+      .needs(!decodes || decodes->context_gate, needs(gating, ""));
   f.add("residual", residual, "Recurrent: residual connections between layers.")
       .needs(encoder_layers > 1 || decoder_layers > 1,
              fmt::format("{} or {} above 1", f.key("encoder_layers"), f.key("decoder_layers")))

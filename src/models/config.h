@@ -18,6 +18,7 @@ struct ModelConfig {
   std::string cell = "gru";
   bool bidirectional = true;
   bool input_feeding = true;
+  bool context_gate = false;
   bool residual = false;
   int64_t feed_forward = 1024;
   std::string norm = "pre";

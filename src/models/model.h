@@ -63,7 +63,7 @@ struct ArchitectureEntry {
   std::string_view name, paper, help;
   std::string_view encoder;  // the name of a text encoder, unless model.encoder names another
   // Which settings of ModelConfig its decoder uses.
-  bool recurrent, self_attention, cross_attention, input_feeding;
+  bool recurrent, self_attention, cross_attention, input_feeding, context_gate;
   std::unique_ptr<Decoder> (*make)(Parameters&, const ModelConfig&, const Encoder&, int64_t vocabulary_size);
 };
 std::span<const ArchitectureEntry> architectures();

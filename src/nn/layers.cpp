@@ -35,9 +35,35 @@ LayerNorm::LayerNorm(Parameters& parameters, const std::string& name, int64_t de
       beta_(&parameters.add(name + ".beta", {depth}, Initialiser::constant(0.0))),
       epsilon_(epsilon) {}
 
-Conv2d::Conv2d(Parameters& parameters, const std::string& name, int64_t in, int64_t out, const Window& window)
-    : weight_(&parameters.add(name + ".weight", {out, window.height, window.width, in}, Initialiser::glorot())),
-      bias_(&parameters.add(name + ".bias", {out}, Initialiser::constant(0.0))),
+Conv2d::Conv2d(Parameters& parameters, const std::string& name, int64_t in, int64_t out, const Window& window,
+               Options options)
+    : weight_(&parameters.add(name + ".weight", {out, window.height, window.width, in}, options.initialiser)),
+      window_(window) {
+  if (options.bias) bias_ = &parameters.add(name + ".bias", {out}, Initialiser::constant(0.0));
+}
+
+Var Conv2d::operator()(const Var& x) const {
+  const Var weight = *weight_, bias = bias_ != nullptr ? Var(*bias_) : Var();
+  const bool pixelwise = window_.height * window_.width * window_.stride_y * window_.stride_x == 1 &&
+                         window_.pad_y + window_.pad_x + window_.extra_y + window_.extra_x == 0;
+  return pixelwise ? linear(x, weight.reshape({weight.dim(0), weight.dim(3)}), bias) : conv2d(x, weight, bias, window_);
+}
+
+DepthwiseConv2d::DepthwiseConv2d(Parameters& parameters, const std::string& name, int64_t channels,
+                                 const Window& window)
+    : weight_(&parameters.add(name + ".weight", {window.height, window.width, channels},
+                              Initialiser::normal(std::sqrt(2.0 / static_cast<double>(window.height * window.width))))),
+      bias_(&parameters.add(name + ".bias", {channels}, Initialiser::constant(0.0))),
       window_(window) {}
+
+BatchNorm::BatchNorm(Parameters& parameters, const std::string& name, int64_t channels, float momentum)
+    : gamma_(&parameters.add(name + ".gamma", {channels}, Initialiser::constant(1.0))),
+      beta_(&parameters.add(name + ".beta", {channels}, Initialiser::constant(0.0))),
+      mean_(&parameters.add(name + ".running_mean", {channels}, Initialiser::constant(0.0))),
+      variance_(&parameters.add(name + ".running_variance", {channels}, Initialiser::constant(1.0))),
+      momentum_(momentum) {
+  parameters.freeze(*mean_);
+  parameters.freeze(*variance_);
+}
 
 }  // namespace fovea

@@ -71,12 +71,45 @@ class LayerNorm {
 
 class Conv2d {
  public:
-  Conv2d(Parameters& parameters, const std::string& name, int64_t in, int64_t out, const Window& window);
-  Var operator()(const Var& x) const { return conv2d(x, *weight_, *bias_, window_); }
+  struct Options {
+    bool bias = true;
+    Initialiser initialiser = Initialiser::glorot();
+  };
+  Conv2d(Parameters& parameters, const std::string& name, int64_t in, int64_t out, const Window& window,
+         Options options);
+  Conv2d(Parameters& parameters, const std::string& name, int64_t in, int64_t out, const Window& window)
+      : Conv2d(parameters, name, in, out, window, Options{}) {}
+  // A window of one pixel is a linear layer of every pixel.
+  Var operator()(const Var& x) const;
+  const Parameter& weight() const { return *weight_; }
 
  private:
-  const Parameter *weight_, *bias_;  // [O,height,width,C], [O]
+  const Parameter* weight_;          // [O,height,width,C]
+  const Parameter* bias_ = nullptr;  // [O]
   Window window_;
+};
+
+class DepthwiseConv2d {
+ public:
+  DepthwiseConv2d(Parameters& parameters, const std::string& name, int64_t channels, const Window& window);
+  Var operator()(const Var& x) const { return depthwise_conv2d(x, *weight_, *bias_, window_); }
+
+ private:
+  const Parameter *weight_, *bias_;  // [height,width,C], [C]
+  Window window_;
+};
+
+// Batch norm of the last axis. Its running averages are frozen parameters, so that they are saved with the others.
+class BatchNorm {
+ public:
+  BatchNorm(Parameters& parameters, const std::string& name, int64_t channels, float momentum = 0.1f);
+  Var operator()(const Var& x) const {
+    return batch_norm(x, *gamma_, *beta_, {mean_->value(), variance_->value()}, momentum_);
+  }
+
+ private:
+  const Parameter *gamma_, *beta_, *mean_, *variance_;  // [C]
+  float momentum_;
 };
 
 }  // namespace fovea

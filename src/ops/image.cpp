@@ -1,5 +1,7 @@
 // Convolution and pooling of images [B,Y,X,C]. The channels of a pixel are contiguous, so that an image is a matrix of
 // pixels for products and for attention.
+#include <algorithm>
+
 #include "ops/check.h"
 #include "ops/ops.h"
 
@@ -7,21 +9,40 @@ namespace fovea {
 
 namespace {
 
-int64_t windows_along(std::string_view op, int64_t size, int64_t window, int64_t stride, int64_t pad) {
-  check(window > 0 && stride > 0 && pad >= 0 && pad < window,
-        "{}: expected a window and stride above 0 and a padding below the window, got {}, {} and {}", op, window,
-        stride, pad);
-  check(size + 2 * pad >= window, "{}: expected an image of at least {} with padding {}, got {}", op, window, pad,
-        size);
-  return (size + 2 * pad - window) / stride + 1;
+struct Axis {
+  int64_t size, window, stride, pad, extra;
+};
+
+int64_t windows_along(std::string_view op, const Axis& a) {
+  const int64_t end = a.pad + a.extra;  // the padding after the image
+  check(a.window > 0 && a.stride > 0 && a.pad >= 0 && a.pad < a.window && end >= 0 && end < a.window,
+        "{}: expected a window and stride above 0 and a padding below the window, got {}, {} and {} to {}", op,
+        a.window, a.stride, a.pad, end);
+  check(a.size + a.pad + end >= a.window, "{}: expected an image of at least {} with padding {} and {}, got {}", op,
+        a.window, a.pad, end, a.size);
+  return (a.size + a.pad + end - a.window) / a.stride + 1;
 }
 
 Shape output_shape(std::string_view op, const Tensor& x, const Window& w, int64_t channels) {
-  return {x.dim(0), windows_along(op, x.dim(1), w.height, w.stride_y, w.pad_y),
-          windows_along(op, x.dim(2), w.width, w.stride_x, w.pad_x), channels};
+  return {x.dim(0), windows_along(op, {x.dim(1), w.height, w.stride_y, w.pad_y, w.extra_y}),
+          windows_along(op, {x.dim(2), w.width, w.stride_x, w.pad_x, w.extra_x}), channels};
 }
 
 }  // namespace
+
+Window same_padding(Window window, int64_t height, int64_t width) {
+  const auto along = [](int64_t size, int64_t cells, int64_t stride, int64_t& pad, int64_t& extra) {
+    check(size > 0 && cells > 0 && stride > 0, "same_padding: expected sizes above 0, got {}, {} and {}", size, cells,
+          stride);
+    const int64_t windows = (size + stride - 1) / stride;
+    const int64_t total = std::max<int64_t>(0, (windows - 1) * stride + cells - size);
+    pad = total / 2;
+    extra = total % 2;
+  };
+  along(height, window.height, window.stride_y, window.pad_y, window.extra_y);
+  along(width, window.width, window.stride_x, window.pad_x, window.extra_x);
+  return window;
+}
 
 Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window) {
   Expect("conv2d", "x", x.value()).elements().rank(4);

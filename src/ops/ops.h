@@ -220,6 +220,9 @@ std::pair<Unrolled, Unrolled> recurrent_both(const Var& x_gates, const Recurrent
                                              const Recurrent& other);
 
 // ---- images ----
+// The window with the padding that TensorFlow calls SAME: ceil(size / stride) windows along each axis; an odd padding
+// has its last row at the bottom and its last column at the right.
+Window same_padding(Window window, int64_t height, int64_t width);
 Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window);  // [B,Y,X,C]; [O,h,w,C]
 Var pool2d(PoolOp op, const Var& x, const Window& window);
 // Each channel has a filter of its own: [B,Y,X,C]; [h,w,C].

@@ -24,8 +24,12 @@ void DataConfig::describe(Fields& f) {
         "Training text: one TSV file, or a source file and a target file; of a dialogue also one file of JSON lines, "
         "{\"turns\": [{\"speaker\": ..., \"text\": ...}, ...]}; classify: TSV or CSV files with labels and texts; "
         "answer: "
-        "JSON files. Plain or gzip.")
+        "JSON files; caption: TSV files of a picture's name and a caption. Plain or gzip.")
       .also_called({"train_set", "train_sets", "train_data", "corpus", "files"});
+  f.add("images", images, "Folder of the pictures that captions name.").also_called({"image_folder", "pictures"});
+  f.add("features", features,
+        "File for the features that a frozen network gives of the pictures, which are computed once and may serve "
+        "several runs; empty for one in the run's folder.");
   f.add("valid", valid, "Validation text, in the same form as train.")
       .also_called({"validation", "dev", "valid_sets", "valid_data", "val"});
   std::vector<std::string> names = {""};
@@ -162,6 +166,11 @@ void TrainingConfig::describe(Fields& f) {
   f.add("coverage_loss", coverage_loss,
         "Weight of the coverage loss, which penalises attending to the same position again (See et al. 2017).")
       .at_least(0);
+  f.add(
+       "doubly_stochastic", doubly_stochastic,
+       "Weight of the doubly stochastic penalty, by which attention looks at every position about once in all: the sum "
+       "over positions of (1 - the weight they received)^2 (Xu et al. 2015, section 4.2.1).")
+      .at_least(0);
   f.add("baseline_decay", baseline_decay,
         "Hard selection with reinforce: decay of the moving average used as the baseline.")
       .at_least(0)
@@ -232,6 +241,7 @@ void Recipe::describe(Fields& f) {
   f.section("target_vocabulary", target_vocabulary).needs(!data.shared_vocabulary, "data.shared_vocabulary = false");
   f.section("dialogue", dialogue).needs(task == "dialogue", "task = dialogue");
   f.section("model", model);
+  f.section("vision", vision).needs(task == "caption", "task = caption");
   f.section("answer", answer).needs(task == "answer", "task = answer");
   f.section("batch", batch);
   f.section("training", training);
@@ -245,6 +255,7 @@ void Recipe::describe(Fields& f) {
              "source_vocabulary.kind or target_vocabulary.kind = unigram or bpe");
   f.find("training.coverage_loss")
       .needs(model.has_cross_attention() && model.attention.coverage, "model.attention.coverage = true");
+  f.find("training.doubly_stochastic").needs(model.has_cross_attention(), "an architecture that attends");
   f.find("data.hide_copied").needs(model.has_cross_attention() && model.copies(), "model.copy = mixture or pointer");
   f.find("training.label_smoothing")
       .needs(model.copy != "pointer" || !model.has_cross_attention(), "model.copy = none or mixture");
@@ -261,6 +272,17 @@ void check_answer(const Recipe& r, const std::string& path) {
   check(!r.data.train.empty(), "{}: expected data.train, JSON files of passages and questions", path);
   check(r.answer.stride <= r.answer.window, "{}: answer.stride: expected at most answer.window = {}, got {}", path,
         r.answer.window, r.answer.stride);
+}
+
+// Of a task that learns captions of pictures.
+void check_caption(const Recipe& r, const std::string& path) {
+  check(r.data.generator.empty(), "{}: data.generator: expected data.train (captions) for the task {}", path, r.task);
+  check(!r.data.train.empty() && !r.data.valid.empty(),
+        "{}: expected data.train and data.valid, TSV files of a picture's name and a caption", path);
+  check(!r.vision.frozen || !r.vision.weights.empty(),
+        "{}: vision.weights: expected the weights of a frozen network; or set vision.frozen = false to train it", path);
+  check(!r.model.copies(), "{}: model.copy: expected none for the task {}: pictures have no words to copy", path,
+        r.task);
 }
 
 // Of a task that learns classes, not text.
@@ -311,6 +333,8 @@ void check_recipe(const Recipe& r, const std::string& path) {
     check_classify(r, path);
   } else if (r.task == "answer") {
     check_answer(r, path);
+  } else if (r.task == "caption") {
+    check_caption(r, path);
   } else {
     check_text_to_text(r, path);
   }

@@ -11,6 +11,7 @@
 #include "models/answer_config.h"
 #include "models/config.h"
 #include "models/text_classifier.h"
+#include "models/vision_config.h"
 #include "store/task_names.h"
 #include "text/batches.h"
 #include "text/corpus.h"
@@ -24,6 +25,7 @@ std::vector<std::string> schedule_names();  // of the learning rate
 
 struct DataConfig {
   std::vector<std::string> train, valid;  // one TSV, or a file for each side
+  std::string images, features;           // the folder of pictures; the cache of their features
   std::string generator;
   int64_t generated = 100'000, generated_valid = 1'000;
   int64_t held_out = 1'000;
@@ -67,7 +69,7 @@ struct TrainingConfig {
   double guided_alignment = 0;
   std::string guided_step = "output";
   int64_t guided_layer = 0, guided_head = 0;
-  double coverage_loss = 0;
+  double coverage_loss = 0, doubly_stochastic = 0;
   double baseline_decay = 0.99;
   std::string pretrained;
 
@@ -107,6 +109,7 @@ struct Recipe {
   VocabularyOptions source_vocabulary, target_vocabulary;
   DialogueConfig dialogue;
   ModelConfig model;
+  VisionConfig vision;
   AnswerConfig answer;
   BatchOptions batch;
   TrainingConfig training;

@@ -38,14 +38,17 @@ void create_model_folder(const std::string& folder) {
 void FolderConfig::describe(Fields& f) {
   f.add("format", format, "Version of this file format.").at_least(1).at_most(kFormat);
   f.add("task", task, "What the model does, as in its recipe.");
-  f.add("source_words", source_words, "Size of the source vocabulary.").at_least(4);
+  const bool of_text = task != "caption";
+  if (of_text) f.add("source_words", source_words, "Size of the source vocabulary.").at_least(4);
   f.add("target_words", target_words, "Size of the target vocabulary.").at_least(4);
-  f.add("end_source", end_source, "Whether an end-of-sentence token is appended to the source.");
-  f.add("reverse_source", reverse_source, "Whether the source is read backwards.");
-  f.add("split_identifiers", split_identifiers,
-        "Whether identifiers in the source are read as words: cityServed as city served.");
-  f.add("max_source", max_source, "Longer sources are truncated to this many tokens, as in training; 0 for no limit.")
-      .at_least(0);
+  if (of_text) {
+    f.add("end_source", end_source, "Whether an end-of-sentence token is appended to the source.");
+    f.add("reverse_source", reverse_source, "Whether the source is read backwards.");
+    f.add("split_identifiers", split_identifiers,
+          "Whether identifiers in the source are read as words: cityServed as city served.");
+    f.add("max_source", max_source, "Longer sources are truncated to this many tokens, as in training; 0 for no limit.")
+        .at_least(0);
+  }
   if (task == "dialogue") f.section("dialogue", dialogue);
   f.add("best_heads", best_heads,
         "What aligns words best: one head, or the mean, max or rollout of several; empty if not measured.");
@@ -54,6 +57,7 @@ void FolderConfig::describe(Fields& f) {
   f.add("best_step", best_step, "The step of decoding that aligns a target token best: output or input.")
       .choices({"", "output", "input"});
   f.section("model", model);
+  if (!of_text) f.section("vision", vision);
 }
 
 BatchOptions LoadedModel::batches() const {

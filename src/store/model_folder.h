@@ -6,6 +6,7 @@
 #include <string>
 
 #include "models/model.h"
+#include "models/vision_config.h"
 #include "store/safetensors.h"
 #include "text/batches.h"
 #include "text/dialogue.h"
@@ -22,6 +23,7 @@ struct FolderConfig {
   bool split_identifiers = false;  // of the source, see text/words.h
   int64_t max_source = 0;          // longer sources are truncated, as in training; 0 for no limit
   DialogueFormat dialogue;         // if that is the task
+  VisionConfig vision;             // if the task is caption: the source is a picture
   // The heads of cross attention that align words best: "one" head, or the "mean", "max" or "rollout" of several.
   // best_layer and best_head count from 1, and 0 means all. A folder with best_head but without best_heads means "one".
   std::string best_heads;

@@ -205,11 +205,11 @@ void write_packed_safetensors(const std::string& path, const std::vector<NamedTe
   std::vector<Written> all;
   for (const NamedTensor& named : tensors) {
     const Tensor& x = named.tensor;
-    if (x.dtype() != DType::kF32 || x.rank() != 2 || x.size() == 0) {
+    if (x.dtype() != DType::kF32 || (x.rank() != 2 && x.rank() != 4) || x.size() == 0) {
       all.push_back(as_it_is(named));
       continue;
     }
-    const auto rows = static_cast<size_t>(x.dim(0)), columns = static_cast<size_t>(x.dim(1));
+    const auto rows = static_cast<size_t>(x.dim(0)), columns = static_cast<size_t>(x.size()) / rows;
     all.push_back({named.name, "I8", sizes_of(x.shape()),
                    [x, columns] { return packed_rows(to_host<float>(x), columns); }, rows * columns});
     all.push_back({named.name + std::string(kScale),
@@ -288,7 +288,7 @@ std::vector<float> SafetensorsFile::widened(std::string_view name, const Entry& 
     check(scales != entries_.end() && scales->second.dtype == "F32" &&
               scales->second.shape == std::vector{entry.shape[0]},
           "{}: {}: expected {}{} beside it, f32 [{}]", path_, name, name, kScale, entry.shape[0]);
-    const auto columns = static_cast<size_t>(entry.shape[1]);
+    const size_t columns = values.size() / static_cast<size_t>(std::max<int64_t>(1, entry.shape[0]));
     for (size_t begin = 0, row = 0; begin < values.size(); begin += columns, ++row) {
       float scale = 0.0f;
       std::memcpy(&scale, scales->second.data + row * sizeof scale, sizeof scale);
@@ -317,7 +317,7 @@ void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
     copy_memory(into.device(), into.raw(), Device::cpu(), entry.data, entry.bytes);
   } else {
     const bool half = entry.dtype == "BF16" || entry.dtype == "F16";
-    check(into.dtype() == DType::kF32 && (half || (entry.dtype == "I8" && entry.shape.size() == 2)),
+    check(into.dtype() == DType::kF32 && (half || (entry.dtype == "I8" && entry.shape.size() >= 2)),
           "{}: {}: expected {}, got {}", path_, name, name_of_dtype(into.dtype()), entry.dtype);
     const std::vector<float> values = widened(name, entry);
     copy_memory(into.device(), into.raw(), Device::cpu(), reinterpret_cast<const std::byte*>(values.data()),

@@ -19,8 +19,9 @@ struct NamedTensor {
 
 void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata);
-// The same with f32 matrices in a quarter of their size: each row is stored in 8 bits, and the tensor `NAME.scale` has
-// the f32 factor of each row. All other tensors are stored as they are.
+// The same with f32 matrices, and convolutions of four axes, in a quarter of their size: each row (of the first axis)
+// is stored in 8 bits, and the tensor `NAME.scale` has the f32 factor of each row. All other tensors are stored as they
+// are.
 void write_packed_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                               const std::map<std::string, std::string>& metadata);
 

@@ -17,6 +17,7 @@ inline constexpr std::array kTaskNames = {
     TaskName{"dialogue", "Text to text: the turns of a conversation so far to the reply.", true},
     TaskName{"classify", "Text to one of several classes: sentiment, topic, type of question."},
     TaskName{"answer", "Reading comprehension: the answer to a question is a piece of a passage."},
+    TaskName{"caption", "A picture to its caption."},
 };
 
 constexpr bool is_text_to_text(std::string_view task) {

@@ -13,12 +13,13 @@ namespace {
 
 constexpr float kLogEpsilon = 1e-6f;  // is added to attention weights, whose logarithm is taken
 
-// 1 for target tokens, 0 for padding: [T,B].
-Tensor token_mask(const Batch& batch) {
-  const auto ids = to_host<int32_t>(batch.target_out);
-  std::vector<float> mask(ids.size());
-  std::transform(ids.begin(), ids.end(), mask.begin(), [](int32_t id) { return id == kPad ? 0.0f : 1.0f; });
-  return from_host(mask, batch.target_out.shape(), batch.target_out.device());
+// 1 where a state of the source counts, [B,S].
+Tensor source_mask(const Batch& batch) {
+  const int64_t states = batch.source.dim(0), sentences = batch.source.dim(1);
+  const auto lengths = to_host<int32_t>(batch.source_lengths);
+  std::vector<float> mask(static_cast<size_t>(sentences * states));
+  for (int64_t b = 0; b < sentences; ++b) std::fill_n(mask.begin() + b * states, lengths[static_cast<size_t>(b)], 1.0f);
+  return from_host(mask, {sentences, states}, batch.source.device());
 }
 
 }  // namespace
@@ -27,6 +28,7 @@ SequenceLoss::SequenceLoss(const TrainingConfig& config, const AttentionConfig& 
     : smoothing_(static_cast<float>(config.label_smoothing)),
       coverage_(static_cast<float>(config.coverage_loss)),
       guided_(static_cast<float>(config.guided_alignment)),
+      doubly_stochastic_(static_cast<float>(config.doubly_stochastic)),
       entropy_bonus_(static_cast<float>(attention.entropy_bonus)),
       guided_layer_(config.guided_layer),
       guided_head_(config.guided_head),
@@ -50,6 +52,23 @@ Var SequenceLoss::guided_weights(const TeacherForced& forced) const {
   return columns(permute(guided->weights, {0, 2, 3, 1}), guided_head_ - 1, guided_head_);
 }
 
+Var SequenceLoss::doubly_stochastic(const TeacherForced& forced, const Batch& batch) const {
+  const AttentionTrace* last = nullptr;
+  for (const AttentionTrace& trace : forced.attentions) {
+    if (trace.kind == AttentionKind::kCross && (!last || trace.layer > last->layer)) last = &trace;
+  }
+  check(last != nullptr, "training.doubly_stochastic: expected a model that attends, got one without attention");
+  const Var& weights = last->weights;  // [B,H,T,S]
+  const int64_t sentences = weights.dim(0), heads = weights.dim(1), steps = weights.dim(2), states = weights.dim(3);
+  // The steps and states of padding do not count.
+  const Var mask = permute(Var(batch.target_mask), {1, 0}).reshape({sentences, 1, steps, 1});
+  const Var received = sum(cast(weights, DType::kF32) * mask, 2).reshape({sentences, heads, states});
+  const Var missing = affine(received, -1.0f, 1.0f);
+  Var squares = missing * missing;
+  if (!batch.images) squares = squares * Var(source_mask(batch)).reshape({sentences, 1, states});
+  return affine(sum(squares), 1.0f / static_cast<float>(heads));
+}
+
 TaskLoss SequenceLoss::operator()(const TeacherForced& forced, const Batch& batch, const Tensor& alignment) {
   TaskLoss loss;
   loss.sum =
@@ -59,12 +78,13 @@ TaskLoss SequenceLoss::operator()(const TeacherForced& forced, const Batch& batc
   if (coverage_ > 0 && forced.coverage_loss) {
     // The first step has no coverage loss, because no step precedes it.
     const int64_t steps = batch.target_out.dim(0), first = steps - forced.coverage_loss.dim(0);
-    total = total + affine(sum(forced.coverage_loss * Var(token_mask(batch).slice(first, steps))), coverage_);
+    total = total + affine(sum(forced.coverage_loss * Var(batch.target_mask.slice(first, steps))), coverage_);
   }
   if (guided_ > 0 && alignment) {
     const Var weights = cast(guided_weights(forced), alignment.dtype()).reshape(alignment.shape());
     total = total + affine(sum(Var(alignment) * log(affine(weights, 1.0f, kLogEpsilon))), -guided_);
   }
+  if (doubly_stochastic_ > 0) total = total + affine(doubly_stochastic(forced, batch), doubly_stochastic_);
   loss.total = total.reshape({1}) * cast(Var(batch.token_share), total.dtype());
   return loss;
 }
@@ -78,7 +98,7 @@ Var SequenceLoss::reinforce(const TeacherForced& forced, const Batch& batch) {
   for (const float x : host) total += x;
   const double mean_loss = total / static_cast<double>(batch.target_tokens);
   if (std::isnan(baseline_)) baseline_ = mean_loss;
-  const Var mask(token_mask(batch));
+  const Var mask(batch.target_mask);
   const Var advantage = affine(Var(losses), 1.0f, -static_cast<float>(baseline_)) * mask;
   baseline_ = decay_ * baseline_ + (1 - decay_) * mean_loss;
   const Var score = sum(Var(advantage.value()) * forced.selection_log_prob);

@@ -2,6 +2,7 @@
 // recipe asks for. Each term is a mean over the target tokens of the batch.
 //   hard selection: (ce_t - b) log p(position_t) - bonus * entropy_t, b the moving average of ce: REINFORCE with the
 //   token's log-probability as the reward (Xu et al. 2015, equations 11 and 12)
+//   doubly stochastic: sum_s (1 - sum_t a_ts)^2 of each head of the last layer (Xu et al. 2015, equation 14)
 #pragma once
 
 #include "models/model.h"
@@ -16,7 +17,7 @@ class SequenceLoss {
  public:
   SequenceLoss(const TrainingConfig& config, const AttentionConfig& attention);
 
-  bool needs_weights() const { return guided_ > 0; }
+  bool needs_weights() const { return guided_ > 0 || doubly_stochastic_ > 0; }
   // The targets of a batch, whose losses a model that copies computes itself. Label smoothing then applies to the
   // tokens that it generates, not to copying.
   KnownTargets targets(const Batch& batch) const;
@@ -30,8 +31,9 @@ class SequenceLoss {
  private:
   Var reinforce(const TeacherForced& forced, const Batch& batch);
   Var guided_weights(const TeacherForced& forced) const;  // of B, T, S
+  Var doubly_stochastic(const TeacherForced& forced, const Batch& batch) const;
 
-  float smoothing_, coverage_, guided_, entropy_bonus_;
+  float smoothing_, coverage_, guided_, doubly_stochastic_, entropy_bonus_;
   int64_t guided_layer_, guided_head_;  // counted from 1; 0: the last layer, the mean over heads
   double decay_, baseline_;
 };

@@ -8,6 +8,8 @@
 #include "recipe/recipe.h"
 #include "store/model_folder.h"
 #include "tasks/answer_task.h"
+#include "tasks/caption_task.h"
+#include "tasks/captioner.h"
 #include "tasks/classifier.h"
 #include "tasks/classify_task.h"
 #include "tasks/reader.h"
@@ -45,6 +47,7 @@ std::span<const TaskEntry> tasks() {
       TaskEntry{kTaskNames[2].name, kTaskNames[2].help, "chat", make_sequence_task, load_sequence_predictor},
       TaskEntry{kTaskNames[3].name, kTaskNames[3].help, "classify", make_classify_task, load_classify_predictor},
       TaskEntry{kTaskNames[4].name, kTaskNames[4].help, "answer", make_answer_task, load_reader_predictor},
+      TaskEntry{kTaskNames[5].name, kTaskNames[5].help, "caption", make_caption_task, load_caption_predictor},
   };
   static_assert(kEntries.size() == kTaskNames.size(), "every task that a recipe may name has an entry");
   return kEntries;

@@ -105,6 +105,8 @@ struct TaskSetup {
   Parameters& parameters;  // the task declares its parameters here; the trainer allocates and owns them
   Device device;
   std::string resume_folder;  // where vocabularies or labels are read from; empty for a new run
+  // Is told how far long preparations are, for instance the features of pictures; may be empty.
+  std::function<void(int64_t done, int64_t total)> progress = {};
 
   // The vocabulary of this run: the one of the resumed run, or of the model that it starts from (training.pretrained).
   // Null if neither has one.

@@ -142,6 +142,7 @@ void add_source(Batch& batch, std::span<const Pair> pairs, int64_t time, const B
 void add_target(Batch& batch, std::span<const Pair> pairs, int64_t time, Device device) {
   const auto count = static_cast<int64_t>(batch.rows.size());
   Columns in(time, count), out(time, count), generated(time, count), lengths(1, count);
+  std::vector<float> mask(static_cast<size_t>(time * count));
   const auto replaced = [&](std::vector<int32_t> ids, int32_t extended) {
     for (int32_t& id : ids) id = batch.vocabulary > 0 && id >= batch.vocabulary ? extended : id;
     return ids;
@@ -156,12 +157,14 @@ void add_target(Batch& batch, std::span<const Pair> pairs, int64_t time, Device 
     generated.fill(column, 0, replaced(sentence, kPad));
     generated.put(length, column, kEnd);
     lengths.put(0, column, static_cast<int32_t>(length + 1));
+    for (int64_t t = 0; t <= length; ++t) mask[static_cast<size_t>(t * count + column)] = 1.0f;
     batch.target_tokens += length + 1;
   }
   batch.target_in = in.on(device);
   batch.target_out = out.on(device);
   if (batch.vocabulary > 0) batch.generated = generated.on(device);
   batch.target_lengths = lengths.on(device)[0];
+  batch.target_mask = from_host(mask, {time, count}, device);
   batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch.target_tokens)}, {1}, device);
 }
 

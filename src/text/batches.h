@@ -17,6 +17,7 @@ struct Batch {
   Tensor target_in;           // i32 [T,B]: kBegin y1 y2 ...; empty if the corpus has no target
   Tensor target_out;          // i32 [T,B]: y1 y2 ... kEnd, padded with kPad
   Tensor target_lengths;      // i32 [B], counting kEnd
+  Tensor target_mask;         // f32 [T,B]: 1 for tokens of target_out, 0 for padding
   int64_t target_tokens = 0;  // the sum of target_lengths
   Tensor token_share;         // f32 [1]: 1 / target_tokens, on the device so that a captured CUDA graph can read it
   std::vector<int64_t> rows;  // the indices of the pairs in the corpus
@@ -25,6 +26,9 @@ struct Batch {
   Tensor generated;        // i32 [T,B]: target_out with kPad in the places of extended ids
   int64_t vocabulary = 0;  // V, the first extended id
   int64_t extended = 0;    // the number of extended ids, rounded up to a multiple of kExtendedMultiple
+  // Of inputs that are images, [B,height,width,channels]: then the source has the number of each image, [1,B], and the
+  // source lengths count the states that the encoder makes of an image.
+  Tensor images;
 };
 
 // Decoding has a tensor of V and the extended ids, which should have few different shapes.

@@ -34,7 +34,8 @@ class TrainingListener {
  public:
   virtual ~TrainingListener() = default;
   virtual void message(const std::string& text) = 0;
-  virtual void stepped(const StepReport& report) = 0;  // after every step
+  virtual void stepped(const StepReport& report) = 0;             // after every step
+  virtual void preparing(int64_t /*done*/, int64_t /*total*/) {}  // the data, where that takes long
   virtual void validating(int64_t done, int64_t total) = 0;
   virtual void validated(const ValidationReport& report) = 0;
 };

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "attention/record.h"
 
 namespace fovea {
 
@@ -29,6 +32,8 @@ struct Grid {
   bool named_rows = false;            // rows are no tokens but, for instance, the hops of a pooling
   bool hard = false;                  // hard selection: one cell of each row has all of its weight
   std::vector<StepNote> notes;        // one for each row, or empty
+  // The picture whose cells the columns are, or null. A column after the cells is the weight of no place.
+  std::shared_ptr<const RecordImage> image;
 
   int64_t height() const { return static_cast<int64_t>(rows.size()); }
   int64_t width() const { return static_cast<int64_t>(columns.size()); }

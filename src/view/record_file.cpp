@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <ranges>
 
 #include "base/error.h"
@@ -13,6 +12,7 @@
 #include "text/lines.h"
 #include "text/utf8.h"
 #include "view/compact_weights.h"
+#include "view/record_image.h"
 
 namespace fovea {
 
@@ -37,17 +37,6 @@ void read_nested(const Json& json, size_t depth, std::vector<int64_t>& sizes, st
   for (const Json& part : json) read_nested(part, depth + 1, sizes, numbers);
 }
 
-// Reads a whole number in [low, high]; without the key it returns the default.
-int64_t whole(const Json& json, const char* key, int64_t low, int64_t high, std::optional<int64_t> otherwise = {}) {
-  if (otherwise && !json.contains(key)) return *otherwise;
-  const Json& value = json.at(key);
-  const bool fits = value.is_number_integer() &&
-                    (!value.is_number_unsigned() || value.get<uint64_t>() <= static_cast<uint64_t>(high)) &&
-                    value.get<int64_t>() >= low && value.get<int64_t>() <= high;
-  check(fits, "expected {} to be a whole number from {} to {}, got {}", key, low, high, brief_value(value));
-  return value.get<int64_t>();
-}
-
 // JSON has no infinity: the log-probability of something impossible is written as null.
 double log_probability_from(const Json& json, const char* key = "log_probability") {
   const Json& value = json.at(key);
@@ -64,9 +53,9 @@ std::vector<RecordToken> tokens_from(const Json& side) {
   const int64_t length = count_code_points(side.at("text").get_ref<const std::string&>());
   std::vector<RecordToken> tokens;
   for (const Json& t : list_from(side, "tokens")) {
-    const int64_t begin = whole(t, "begin", 0, length);
-    tokens.push_back(
-        {t.at("text"), begin, whole(t, "end", begin, length), t.value("starts_word", true), t.value("mark", false)});
+    const int64_t begin = whole_number(t, "begin", 0, length);
+    tokens.push_back({t.at("text"), begin, whole_number(t, "end", begin, length), t.value("starts_word", true),
+                      t.value("mark", false)});
   }
   return tokens;
 }
@@ -83,13 +72,21 @@ RecordStep step_from(const Json& json) {
   return step;
 }
 
-void check_size(const RecordedAttention& a, int64_t source, int64_t target) {
+// The lengths of the axes of a record's attentions.
+struct AxisSizes {
+  int64_t source = 0, target = 0;
+  bool image = false;
+};
+
+void check_size(const RecordedAttention& a, const AxisSizes& sizes) {
   const AttentionKindEntry* kind = find_attention_kind(a.kind);
   check(kind != nullptr, "expected an attention of kind {}, got \"{}\"",
         fmt::join(attention_kinds() | std::views::transform(&AttentionKindEntry::name), ", "), brief(a.kind));
-  const auto size = [&](AttentionAxis axis) { return axis == AttentionAxis::kSource ? source : target; };
+  const auto size = [&](AttentionAxis axis) { return axis == AttentionAxis::kSource ? sizes.source : sizes.target; };
+  check(!a.sentinel || (sizes.image && kind->rows == AttentionAxis::kTarget && kind->columns == AttentionAxis::kSource),
+        "sentinel: expected an attention from the target to a picture, got {}", a.kind);
   const int64_t rows = a.row_labels.empty() ? size(kind->rows) : std::ssize(a.row_labels),
-                columns = size(kind->columns);
+                columns = size(kind->columns) + (a.sentinel ? 1 : 0);
   check(a.rows == rows && a.columns == columns, "expected {} weights of {} rows and {} columns, got {} and {}", a.kind,
         rows, columns, a.rows, a.columns);
 }
@@ -100,12 +97,12 @@ BestHeads best_from(const Json& json, const RecordedAttention& a) {
   const bool one = best.heads == "one";
   check(one || best.heads == "mean" || best.heads == "max" || best.heads == "rollout",
         "expected heads of best_head to be one, mean, max or rollout, got \"{}\"", brief(best.heads));
-  best.layer = whole(json, "layer", one ? 1 : 0, a.layers);
-  best.head = whole(json, "head", one ? 1 : 0, a.heads);
+  best.layer = whole_number(json, "layer", one ? 1 : 0, a.layers);
+  best.head = whole_number(json, "head", one ? 1 : 0, a.heads);
   return best;
 }
 
-RecordedAttention attention_from(const Json& json, int64_t source, int64_t target) {
+RecordedAttention attention_from(const Json& json, const AxisSizes& sizes_of_axes) {
   RecordedAttention a;
   a.kind = json.at("kind");
   a.mechanism = json.at("mechanism");
@@ -114,14 +111,16 @@ RecordedAttention attention_from(const Json& json, int64_t source, int64_t targe
   if (json.contains("row_labels")) {
     for (const Json& label : list_from(json, "row_labels")) a.row_labels.push_back(label);
   }
-  a.model = whole(json, "model", 0, kMaxLayers, 0);
-  a.window = whole(json, "window", 0, kMaxCount, 0);
+  a.model = whole_number(json, "model", 0, kMaxLayers, 0);
+  a.window = whole_number(json, "window", 0, kMaxCount, 0);
+  a.sentinel = json.value("sentinel", false);
   if (json.contains("packed")) {
     const Json& shape = json.at("shape");
     check(shape.is_array() && shape.size() == 4, "expected a shape [layers, heads, rows, columns]");
     int64_t* const sizes[] = {&a.layers, &a.heads, &a.rows, &a.columns};
-    for (size_t i = 0; i < 4; ++i) *sizes[i] = whole({{"shape", shape[i]}}, "shape", 1, i < 2 ? kMaxLayers : kMaxCount);
-    check_size(a, source, target);
+    for (size_t i = 0; i < 4; ++i)
+      *sizes[i] = whole_number({{"shape", shape[i]}}, "shape", 1, i < 2 ? kMaxLayers : kMaxCount);
+    check_size(a, sizes_of_axes);
     unpack_weights(json["packed"].get_ref<const std::string&>(), a);
   } else {
     std::vector<int64_t> sizes(4, -1);
@@ -131,7 +130,7 @@ RecordedAttention attention_from(const Json& json, int64_t source, int64_t targe
     }
     check(sizes[3] > 0, "expected weights of [layer, head, row, column], got none");
     a.layers = sizes[0], a.heads = sizes[1], a.rows = sizes[2], a.columns = sizes[3];
-    check_size(a, source, target);
+    check_size(a, sizes_of_axes);
   }
   if (json.contains("best_head")) {
     a.best = best_from(json["best_head"], a);
@@ -156,8 +155,8 @@ double probability_from(const Json& json) {
 }
 
 RecordAnswer answer_from(const Json& json, int64_t length) {
-  const int64_t begin = whole(json, "begin", 0, length);
-  return {json.at("text"), begin, whole(json, "end", begin, length), probability_from(json)};
+  const int64_t begin = whole_number(json, "begin", 0, length);
+  return {json.at("text"), begin, whole_number(json, "end", begin, length), probability_from(json)};
 }
 
 AttentionRecord record_from(const Json& json) {
@@ -168,8 +167,8 @@ AttentionRecord record_from(const Json& json) {
         "expected a record on its own, got one that leaves out what it shares with another candidate; ask for it "
         "with \"attention\": true");
   AttentionRecord record;
-  record.line = whole(json, "line", 0, kMaxCount, 0);
-  record.rank = whole(json, "rank", 1, kMaxCount, 1);
+  record.line = whole_number(json, "line", 0, kMaxCount, 0);
+  record.rank = whole_number(json, "rank", 1, kMaxCount, 1);
   record.task = json.value("task", std::string());
   record.architecture = json.at("architecture");
   record.search = json.at("search");
@@ -190,9 +189,14 @@ AttentionRecord record_from(const Json& json) {
     }
   }
   if (json.contains("answer")) record.answer = answer_from(json["answer"], count_code_points(record.source_text));
-  for (const Json& a : list_from(json, "attentions")) {
-    record.attentions.push_back(attention_from(a, std::ssize(record.source), std::ssize(record.target)));
+  if (json.contains("image")) {
+    record.image = image_from_json(json["image"]);
+    check(record.source.empty() && record.source_text.empty(), "image: expected no text in source beside it, got {}",
+          brief_value(json["source"]["text"]));
   }
+  const AxisSizes sizes{record.image ? record.image->cells() : std::ssize(record.source), std::ssize(record.target),
+                        record.image.has_value()};
+  for (const Json& a : list_from(json, "attentions")) record.attentions.push_back(attention_from(a, sizes));
   return record;
 }
 

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "view/compact_weights.h"
 #include "view/record_file.h"
+#include "view/record_image.h"
 
 namespace fovea {
 
@@ -90,6 +91,7 @@ std::string attention_json(const RecordedAttention& a, const Form& form) {
   }
   if (!a.reduction.empty()) head["reduction"] = a.reduction;
   if (a.window > 0) head["window"] = a.window;
+  if (a.sentinel) head["sentinel"] = true;
   if (form.compact) head["shape"] = {a.layers, a.heads, a.rows, a.columns};
   std::string text = head.dump();
   text.pop_back();
@@ -112,6 +114,7 @@ std::string text_of(const AttentionRecord& r, const Form& form) {
     head["shares"] = {{"rank", form.shared.rank}, {"tokens", form.shared.tokens}, {"rows", form.shared.rows}};
   } else {
     head["source"] = sentence_json(r.source_text, r.source);
+    if (r.image) head["image"] = image_json(*r.image);
   }
   if (!r.task.empty()) head["task"] = r.task;
   head["target"] = sentence_json(r.target_text, std::span(r.target).subspan(first));
@@ -168,6 +171,7 @@ bool same_step(const AttentionRecord& a, const AttentionRecord& b, size_t t) {
 Shared shared_by(const AttentionRecord& a, const AttentionRecord& b) {
   Shared shared{b.rank, 0, std::min(std::ssize(a.target), std::ssize(b.target))};
   if (a.source_text != b.source_text || a.attentions.size() != b.attentions.size()) return {};
+  if (a.image.has_value() != b.image.has_value() || (a.image && a.image->jpeg != b.image->jpeg)) return {};
   while (shared.tokens < shared.rows && same_step(a, b, static_cast<size_t>(shared.tokens))) ++shared.tokens;
   for (size_t i = 0; i < a.attentions.size(); ++i) {
     const RecordedAttention &x = a.attentions[i], &y = b.attentions[i];

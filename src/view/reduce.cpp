@@ -151,6 +151,7 @@ Grid rolled_out(const AttentionRecord& record, const RecordedAttention& a, const
     return grid;
   }
   const RecordedAttention& encoder = find_attention(record, "encoder-self", o.member);
+  check(!a.sentinel, "heads: expected cross attention without a sentinel for rollout");
   const Range range = range_of(a, {.layer = o.layer});
   grid.weights = product(combine(a, range, false), rollout(encoder), a.rows, a.columns, encoder.columns);
   grid.title = fmt::format("{}, then rollout through the encoder's {}", title_of(a, {.heads = "mean"}, range),
@@ -203,13 +204,25 @@ AxisLabels shifted_right(AxisLabels axis) {
   return axis;
 }
 
-AxisLabels named_rows(const std::vector<std::string>& names) {
+AxisLabels named_labels(const std::vector<std::string>& names) {
   AxisLabels axis;
   for (const std::string& name : names) {
     axis.label_of_token.push_back(std::ssize(axis.labels));
     axis.labels.push_back({name, true, false});
   }
   return axis;
+}
+
+// The cells of a picture, each a label of its own, and the sentinel after them.
+AxisLabels cells_of(const RecordImage& image, bool sentinel) {
+  std::vector<std::string> names;
+  for (int64_t row = 1; row <= image.rows; ++row) {
+    for (int64_t column = 1; column <= image.columns; ++column) {
+      names.push_back(fmt::format("row {}, column {}", row, column));
+    }
+  }
+  if (sentinel) names.emplace_back("no place");
+  return named_labels(names);
 }
 
 // Merges subwords into words: columns are summed and rows averaged, so that a row still sums to 1. A word is absent
@@ -248,19 +261,20 @@ std::vector<StepNote> notes_of(const AttentionRecord& record, const AxisLabels& 
 
 // Adds names, labels and notes to a grid that has only weights between tokens, and merges them into words if asked.
 Grid with_labels(Grid grid, const AttentionRecord& record, const RecordedAttention& a, const ReduceOptions& o) {
-  const AxisLabels source = labels_of(record.source, record.source_text, o.words),
+  const AxisLabels source = record.image ? cells_of(*record.image, a.sentinel)
+                                         : labels_of(record.source, record.source_text, o.words),
                    target = labels_of(record.target, record.target_text, o.words);
   const AttentionKindEntry* kind = find_attention_kind(a.kind);
   check(kind != nullptr, "attention: unknown kind {}", a.kind);
   const auto labels = [&](AttentionAxis axis) {
     return axis == AttentionAxis::kSource ? source : axis == AttentionAxis::kTarget ? target : shifted_right(target);
   };
-  const AxisLabels rows = a.row_labels.empty() ? labels(kind->rows) : named_rows(a.row_labels);
+  const AxisLabels rows = a.row_labels.empty() ? labels(kind->rows) : named_labels(a.row_labels);
   const AxisLabels columns = labels(kind->columns);
   const bool reads_passage = record.answer.has_value();
   const auto name = [&](AttentionAxis axis) {
     if (axis == AttentionAxis::kTargetInputs) return "written before";
-    if (axis == AttentionAxis::kSource) return reads_passage ? "passage" : "source";
+    if (axis == AttentionAxis::kSource) return record.image ? "picture" : reads_passage ? "passage" : "source";
     return reads_passage ? "question" : "target";
   };
   grid.row_name = a.row_labels.empty() ? name(kind->rows) : a.kind;
@@ -268,6 +282,9 @@ Grid with_labels(Grid grid, const AttentionRecord& record, const RecordedAttenti
   grid.named_rows = !a.row_labels.empty();
   const SelectionEntry* selection = find_entry(selections(), a.selection);
   grid.hard = selection != nullptr && selection->hard;
+  if (record.image && kind->columns == AttentionAxis::kSource) {
+    grid.image = std::make_shared<const RecordImage>(*record.image);
+  }
   if (a.row_labels.empty() && kind->rows == AttentionAxis::kTarget && !record.steps.empty()) {
     grid.notes = notes_of(record, rows);
   }

@@ -22,4 +22,12 @@ std::string heads_svg(std::span<const Grid> grids, const PictureStyle& style, in
 // A frame for each row: the shaded sentence of the columns, the output so far, and the likeliest tokens of the step.
 std::string steps_svg(const Grid& grid, const PictureStyle& style);
 
+// Pictures. Each function throws an Error for a grid whose columns are not the cells of one.
+//
+// The picture for each row, lit by its weights: large, or small as a film strip after the picture as it is.
+std::string overlay_svg(const Grid& grid, const PictureStyle& style);
+std::string strip_svg(const Grid& grid, const PictureStyle& style);
+// The picture for each head, lit by the mean of its rows.
+std::string picture_heads_svg(std::span<const Grid> grids, const PictureStyle& style);
+
 }  // namespace fovea

@@ -322,7 +322,8 @@ void add_images(std::vector<Case>& list) {
       {{2, 5, 6, 3}, 4, {.height = 3, .width = 3, .pad_y = 1, .pad_x = 1}},
       {{1, 7, 5, 2}, 3, {.height = 3, .width = 2, .stride_y = 2, .stride_x = 1}},
       {{1, 1, 1, 1}, 1, {}},
-      {{2, 8, 8, 17}, 5, {.height = 2, .width = 2, .stride_y = 2, .stride_x = 2, .pad_y = 1, .pad_x = 0}}};
+      {{2, 8, 8, 17}, 5, {.height = 2, .width = 2, .stride_y = 2, .stride_x = 2, .pad_y = 1, .pad_x = 0}},
+      {{2, 6, 8, 5}, 3, same_padding({.height = 3, .width = 5, .stride_y = 2, .stride_x = 2}, 6, 8)}};
   for (const Size& size : sizes) {
     const Window w = size.window;
     const std::string name = fmt::format("{}x{}", size.x[1], size.x[3]);

@@ -23,6 +23,9 @@ const Size kSizes[] = {
     {{13, 12, 9, 16}, 32, {.height = 3, .width = 3, .pad_y = 1, .pad_x = 1}},
     {{9, 10, 10, 8}, 48, {}},
     {{11, 14, 14, 20}, 33, {.height = 5, .width = 5, .stride_y = 3, .stride_x = 2, .pad_y = 2, .pad_x = 1}},
+    {{5, 12, 14, 16},
+     24,
+     {.height = 3, .width = 5, .stride_y = 2, .stride_x = 2, .pad_x = 1, .extra_y = 1, .extra_x = 1}},
     {{3, 16, 15, 3}, 16, {.height = 7, .width = 7, .stride_y = 2, .stride_x = 2, .pad_y = 3, .pad_x = 3}}};
 
 Tensor random_tensor(const Shape& shape, Random& random) {
@@ -40,8 +43,8 @@ struct Problem {
   explicit Problem(const Size& size) : window(size.window) {
     Random random(3);
     const Window& w = size.window;
-    const Shape result = {size.x[0], (size.x[1] + 2 * w.pad_y - w.height) / w.stride_y + 1,
-                          (size.x[2] + 2 * w.pad_x - w.width) / w.stride_x + 1, size.out};
+    const Shape result = {size.x[0], (size.x[1] + 2 * w.pad_y + w.extra_y - w.height) / w.stride_y + 1,
+                          (size.x[2] + 2 * w.pad_x + w.extra_x - w.width) / w.stride_x + 1, size.out};
     const Shape kernel = {size.out, w.height, w.width, size.x[3]};
     for (Tensor* image : {&x, &dx}) *image = random_tensor(size.x, random);
     for (Tensor* image : {&y, &dy}) *image = random_tensor(result, random);

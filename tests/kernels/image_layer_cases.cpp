@@ -73,7 +73,8 @@ void add_depthwise(std::vector<Case>& list) {
       {{1, 7, 5, 20}, {.height = 3, .width = 2, .stride_y = 2, .stride_x = 1}},
       {{1, 1, 1, 1}, {}},
       {{3, 8, 9, 17}, {.height = 5, .width = 4, .stride_y = 3, .stride_x = 2, .pad_y = 2, .pad_x = 3}},
-      {{0, 4, 4, 3}, {.height = 2, .width = 2}}};
+      {{0, 4, 4, 3}, {.height = 2, .width = 2}},
+      {{2, 6, 8, 19}, same_padding({.height = 3, .width = 5, .stride_y = 2, .stride_x = 2}, 6, 8)}};
   for (const Size& size : sizes) {
     const Window w = size.window;
     const int64_t channels = size.x[3];

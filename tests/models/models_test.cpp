@@ -51,6 +51,7 @@ std::vector<Setup> setups() {
       add("tanh", [](ModelConfig& c) { c.cell = "tanh"; });
       add("bidirectional", [](ModelConfig& c) { c.bidirectional = true; });
     }
+    if (entry.context_gate) add("gate", [](ModelConfig& c) { c.context_gate = true; });
     if (entry.input_feeding) add("no-feeding", [](ModelConfig& c) { c.input_feeding = false; });
   }
   return all;

@@ -153,9 +153,13 @@ TEST(OpErrors, Images) {
   EXPECT_ERROR(conv2d(f32({1, 4, 4, 3}), f32({5, 3, 3, 2}), {}, {.height = 3, .width = 3}),
                "conv2d: expected the weight of shape [5,3,3,3], got [5,3,3,2]");
   EXPECT_ERROR(pool2d(PoolOp::kMaximum, f32({1, 2, 2, 3}), {.height = 3, .width = 1}),
-               "pool2d: expected an image of at least 3 with padding 0, got 2");
+               "pool2d: expected an image of at least 3 with padding 0 and 0, got 2");
   EXPECT_ERROR(pool2d(PoolOp::kMaximum, f32({1, 2, 2, 3}), {.height = 1, .width = 1, .pad_y = 1}),
-               "pool2d: expected a window and stride above 0 and a padding below the window, got 1, 1 and 1");
+               "pool2d: expected a window and stride above 0 and a padding below the window, got 1, 1 and 1 to 1");
+  EXPECT_ERROR(pool2d(PoolOp::kMaximum, f32({1, 2, 2, 3}), {.height = 2, .width = 2, .extra_x = 2}),
+               "pool2d: expected a window and stride above 0 and a padding below the window, got 2, 1 and 0 to 2");
+  EXPECT_ERROR(same_padding({.height = 3, .stride_y = 0}, 4, 4),
+               "same_padding: expected sizes above 0, got 4, 3 and 0");
   EXPECT_ERROR(depthwise_conv2d(f32({1, 4, 4, 3}), f32({3, 3, 2}), {}, {.height = 3, .width = 3}),
                "depthwise_conv2d: expected the weight of shape [3,3,3], got [3,3,2]");
   EXPECT_ERROR(depthwise_conv1d(f32({5, 2, 4}), f32({3, 2}), {}, 1),

@@ -83,6 +83,7 @@ std::vector<Row> rows() {
                           "training.minutes",
                           "training.checkpoint_minutes",
                           "training.guided_alignment",
+                          "training.doubly_stochastic",
                           "training.pretrained",
                           "validation.every",
                           "validation.metric",

@@ -4,6 +4,7 @@
 #include "store/model_folder.h"
 #include "tasks/sequence_alignments.h"
 #include "tasks/sequence_data.h"
+#include "tasks/sequence_loss.h"
 #include "temporary_folder.h"
 #include "train/small_run.h"
 
@@ -66,6 +67,31 @@ TEST(SequenceTask, AStateIsRestored) {
     EXPECT_EQ(got[i].sizes, expected[i].sizes) << i;
     EXPECT_EQ(got[i].units, expected[i].units) << i;
   }
+}
+
+// Two sentences of two steps and one, over three states and two; the padding has weights, too, which do not count.
+TEST(SequenceLoss, DoublyStochasticPenaltyIsThatOfTheEquation) {
+  TrainingConfig config;
+  config.doubly_stochastic = 2;
+  ParallelCorpus corpus;
+  corpus.source.append(std::vector<int32_t>{4, 5, 6});
+  corpus.source.append(std::vector<int32_t>{4, 5});
+  corpus.target.append(std::vector<int32_t>{4});
+  corpus.target.append(std::vector<int32_t>{});
+  const std::vector<int64_t> rows = {0, 1};
+  const Batch batch = make_batch(corpus, rows, {.end_source = false}, Device::cpu());
+  const auto loss = [&](double weight) {
+    config.doubly_stochastic = weight;
+    TeacherForced forced;
+    forced.logits = Var(zeros({2, 2, 8}, DType::kF32, Device::cpu()));
+    const std::vector<float> weights = {.5f, .25f, .25f, .5f, .5f, 0, .75f, .25f, 0, .5f, .5f, 0};  // [B,H,T,S]
+    forced.attentions.push_back(
+        {AttentionKind::kCross, 0, Var(from_host(weights, {2, 1, 2, 3}, Device::cpu())), {}, {}});
+    return to_host<float>(SequenceLoss(config, {})(forced, batch, {}).total.value())[0];
+  };
+  // The states received 1, 0.75 and 0.25; and 0.75 and 0.25. There are three target tokens, end marks among them.
+  const double penalty = .25 * .25 + .75 * .75 + .25 * .25 + .75 * .75;
+  EXPECT_NEAR(loss(2) - loss(0), 2 * penalty / 3, 1e-6);
 }
 
 TEST(SequenceData, HidesCopiedWordsAtTheRateOfTheRecipe) {

@@ -2,7 +2,10 @@
 // pictures of a coloured square.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "base/random.h"
+#include "decode/search.h"
 #include "models/model.h"
 #include "temporary_folder.h"
 #include "text/vocabulary.h"
@@ -65,17 +68,26 @@ class ToyCaptionTask final : public Task {
   }
   std::string metric() const override { return "exact"; }
   bool higher_is_better() const override { return true; }
-  // Greedy decoding of pictures that were never trained on.
+  // Beam search over pictures that were never trained on.
   Validation validate(int64_t, const ValidationProgress&) override {
     const Pictures unseen = draw(uint64_t{1} << 40);
-    const auto decoder = model_->decode(unseen.source, {.longest = kLength});
-    std::vector<int32_t> tokens(kBatch, kBegin), expected = to_host<int32_t>(unseen.after);
-    std::vector<bool> right(kBatch, true);
-    for (int64_t t = 0; t < kLength; ++t) {
-      tokens = to_host<int32_t>(argmax(decoder->step(from_host(tokens, {1, kBatch}, device_)).value(), 2));
-      for (size_t b = 0; b < kBatch; ++b) right[b] = right[b] && tokens[b] == expected[t * kBatch + b];
+    const std::vector<int32_t> expected = to_host<int32_t>(unseen.after);
+    std::vector<int32_t> numbers(kBatch);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    std::vector<std::span<const int32_t>> sources;
+    for (const int32_t& number : numbers) sources.emplace_back(&number, 1);
+    const Drawn drawn(unseen.source.images);
+    const EncoderDecoder* model = model_.get();
+    const auto found = search({&model, 1}, CorpusView(sources), {.tokens = 8, .end_source = false},
+                              {.beam = 2, .max_length = 8, .images = &drawn}, device_);
+    double correct = 0;
+    for (size_t b = 0; b < kBatch; ++b) {
+      std::vector<int32_t> ids = found[b].front().ids;
+      ids.push_back(kEnd);
+      bool right = ids.size() == kLength;
+      for (size_t t = 0; right && t < kLength; ++t) right = ids[t] == expected[t * kBatch + b];
+      correct += right ? 1 : 0;
     }
-    const auto correct = static_cast<double>(std::count(right.begin(), right.end(), true));
     return {.loss = 0, .score = 100 * correct / kBatch};
   }
   const EncoderDecoder& model() const { return *model_; }
@@ -86,6 +98,22 @@ class ToyCaptionTask final : public Task {
   struct Pictures {
     Source source;
     Tensor before, after;  // i32 [T,B]
+  };
+
+  class Drawn final : public ImageSource {
+   public:
+    explicit Drawn(const Tensor& all) : all_(all) {}
+    Tensor images(std::span<const int32_t> numbers, Device device) const override {
+      const std::vector<float> pixels = to_host<float>(all_);
+      const auto size = static_cast<int64_t>(pixels.size()) / kBatch;
+      std::vector<float> chosen;
+      for (const int32_t n : numbers) chosen.insert(chosen.end(), &pixels[n * size], &pixels[n * size] + size);
+      return from_host(chosen, all_.shape().with(0, std::ssize(numbers)), device);
+    }
+    int64_t states() const override { return ToyImageEncoder::kStates; }
+
+   private:
+    Tensor all_;
   };
 
   static std::string caption(uint64_t what) {

@@ -45,6 +45,7 @@ TEST(Batches, LayOutIdsTimeMajor) {
   EXPECT_EQ(to_host<int32_t>(batch.target_in), (std::vector<int32_t>{kBegin, kBegin, 8, 10, kPad, 11}));
   EXPECT_EQ(to_host<int32_t>(batch.target_out), (std::vector<int32_t>{8, 10, kEnd, 11, kPad, kEnd}));
   EXPECT_EQ(to_host<int32_t>(batch.target_lengths), (std::vector<int32_t>{2, 3}));
+  EXPECT_EQ(to_host<float>(batch.target_mask), (std::vector<float>{1, 1, 1, 1, 0, 1}));
   EXPECT_EQ(batch.target_tokens, 5);
   EXPECT_EQ(batch.rows, rows);
 }

@@ -63,14 +63,17 @@ enum class Kind : int64_t { kForward = 100, kBackwardData, kBackwardWeights, kPa
 enum Place : size_t { kImages, kWeight, kResult, kBias };
 
 struct Geometry {
-  memory::dims strides, padding;
-  explicit Geometry(const Window& w) : strides{w.stride_y, w.stride_x}, padding{w.pad_y, w.pad_x} {}
+  memory::dims strides, padding, end_padding;
+  explicit Geometry(const Window& w)
+      : strides{w.stride_y, w.stride_x},
+        padding{w.pad_y, w.pad_x},
+        end_padding{w.pad_y + w.extra_y, w.pad_x + w.extra_x} {}
 };
 
 dnnl::convolution_forward::primitive_desc forward_desc(const Sizes& s, const memory::desc& layout, bool bias) {
   const Geometry g(s.window);
   return {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, source_desc(s), layout,
-           bias ? bias_desc(s) : memory::desc(), result_desc(s), g.strides, g.padding, g.padding},
+           bias ? bias_desc(s) : memory::desc(), result_desc(s), g.strides, g.padding, g.end_padding},
           with_our_scratchpad(),
           onednn_engine()};
 }
@@ -86,7 +89,8 @@ std::unique_ptr<Prepared> make_forward(const Sizes& s, bool bias) {
 std::unique_ptr<Prepared> make_backward_data(const Sizes& s, const memory::desc& layout) {
   const Geometry g(s.window);
   const dnnl::convolution_backward_data::primitive_desc description(
-      {dnnl::algorithm::convolution_direct, source_desc(s), layout, result_desc(s), g.strides, g.padding, g.padding},
+      {dnnl::algorithm::convolution_direct, source_desc(s), layout, result_desc(s), g.strides, g.padding,
+       g.end_padding},
       with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), false));
   return std::make_unique<Prepared>(description, Arguments{{DNNL_ARG_DIFF_SRC, source_desc(s)},
                                                            {DNNL_ARG_WEIGHTS, description.weights_desc()},
@@ -97,7 +101,7 @@ std::unique_ptr<Prepared> make_backward_weights(const Sizes& s, const memory::de
   const Geometry g(s.window);
   const dnnl::convolution_backward_weights::primitive_desc description(
       {dnnl::algorithm::convolution_direct, source_desc(s), layout, bias_desc(s), result_desc(s), g.strides, g.padding,
-       g.padding},
+       g.end_padding},
       with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), true));
   return std::make_unique<Prepared>(description, Arguments{{DNNL_ARG_SRC, source_desc(s)},
                                                            {DNNL_ARG_DIFF_WEIGHTS, description.diff_weights_desc()},
@@ -122,7 +126,9 @@ PrimitiveKey key_of(Kind kind, const Sizes& s, int64_t variant) {
           w.stride_y,
           w.stride_x,
           w.pad_y,
-          w.pad_x};
+          w.pad_x,
+          w.extra_y,
+          w.extra_x};
 }
 
 memory memory_at(const memory::desc& desc, const void* data) {

@@ -1,0 +1,141 @@
+#include "tasks/caption_task.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "decode/ensemble.h"
+#include "evaluate/validation_metrics.h"
+#include "recipe/recipe.h"
+#include "store/vision_weights.h"
+#include "tasks/caption_data.h"
+#include "tasks/captioner.h"
+#include "tasks/sequence_loss.h"
+
+namespace fovea {
+
+namespace {
+
+class CaptionTask final : public Task {
+ public:
+  explicit CaptionTask(const TaskSetup& setup)
+      : recipe_(setup.recipe), device_(setup.device), data_(setup), loss_(recipe_.training, recipe_.model.attention) {
+    FolderConfig config;
+    config.task = recipe_.task;
+    config.target_words = data_.target()->size();
+    config.model = recipe_.model;
+    config.vision = recipe_.vision;
+    model_ = make_captioner(setup.parameters, config);
+    model_.loaded.target = data_.target();
+    model_.loaded.parameters = {std::shared_ptr<const Parameters>(), &setup.parameters};  // the trainer owns them
+    if (config.vision.frozen) {
+      const std::string weights =
+          setup.resume_folder.empty() ? config.vision.weights : network_weights_path(setup.resume_folder);
+      model_.extractor = load_feature_extractor(config.vision, weights, device_);
+    }
+    model_.loaded.config.vision.weights = "";  // a model folder has its own
+    const std::string cache = recipe_.data.features.empty() ? recipe_.folder + "/features" : recipe_.data.features;
+    std::filesystem::create_directories(std::filesystem::absolute(cache).parent_path());
+    data_.set_pictures(std::make_shared<Pictures>(model_, data_.files(), cache, setup.progress));
+  }
+
+  const std::vector<std::string>& messages() const override { return data_.messages(); }
+  std::string description() const override { return recipe_.model.architecture + " over " + recipe_.vision.network; }
+  void save_description(const std::string& folder) const override { save_captioner_description(folder, model_); }
+  void initialise() override {
+    if (!recipe_.vision.frozen && !recipe_.vision.weights.empty()) {
+      load_network_weights(recipe_.vision.weights, *model_.loaded.parameters);
+    }
+  }
+
+  Progress progress() const override {
+    const Batcher::State state = data_.state();
+    return {.epoch = state.epoch, .batch = state.next, .batches = data_.batches()};
+  }
+  void next_batch() override { data_.next(); }
+  int64_t split(int64_t max_tokens) override { return data_.split(max_tokens); }
+  int64_t part_tokens() const override { return data_.part_tokens(); }
+  Part load_part(int64_t index) override {
+    batch_ = data_.part(index, device_);
+    return {.sizes = {batch_.target_in.dim(0), batch_.target_in.dim(1)}, .units = batch_.target_tokens};
+  }
+  TaskLoss loss() override {
+    const KnownTargets targets = loss_.targets(batch_);
+    return loss_(model().teacher_force(source_of(batch_), batch_.target_in, loss_.needs_weights(), {}, &targets),
+                 batch_, {});
+  }
+
+  std::map<std::string, double> state() const override {
+    const Batcher::State data = data_.state();
+    return {{"epoch", static_cast<double>(data.epoch)},
+            {"next_batch", static_cast<double>(data.next)},
+            {"baseline", loss_.baseline()}};
+  }
+  void set_state(const std::map<std::string, double>& state) override {
+    data_.set_state(
+        {.epoch = static_cast<int64_t>(state.at("epoch")), .next = static_cast<int64_t>(state.at("next_batch"))});
+    loss_.set_baseline(state.at("baseline"));
+  }
+
+  std::string metric() const override { return recipe_.validation.metric; }
+  bool higher_is_better() const override { return fovea::higher_is_better(metric()); }
+  Validation validate(int64_t number, const ValidationProgress& progress) override {
+    Validation validation{.loss = validation_loss()};
+    if (metric() != "loss") decode(number, progress, validation);
+    return validation;
+  }
+
+ private:
+  const EncoderDecoder& model() const { return *model_.loaded.model; }
+  double validation_loss() const;
+  void decode(int64_t number, const ValidationProgress& progress, Validation& validation) const;
+
+  Recipe recipe_;
+  Device device_;
+  CaptionData data_;
+  LoadedCaptioner model_;  // that is trained
+  SequenceLoss loss_;
+  Batch batch_;  // the loaded part
+};
+
+double CaptionTask::validation_loss() const {
+  BatchOptions options = recipe_.batch;
+  options.shuffle = options.end_source = options.reverse_source = false;
+  Batcher batcher(data_.valid(), options);
+  Arena arena(device_);
+  const ArenaScope scope(&arena);
+  double sum = 0;
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < batcher.batches(); ++i) {
+    Batch batch = batcher.next(device_);
+    add_images(batch, data_.pictures());
+    const KnownTargets targets = targets_of(batch);
+    sum += cross_entropy_sum(model().teacher_force(source_of(batch), batch.target_in, {}, {}, &targets), batch);
+    tokens += batch.target_tokens;
+    arena.rewind();
+  }
+  return sum / static_cast<double>(tokens);
+}
+
+void CaptionTask::decode(int64_t number, const ValidationProgress& progress, Validation& validation) const {
+  const auto& all = data_.described();
+  const auto wanted = static_cast<size_t>(recipe_.validation.sentences);
+  const auto described = std::span(all).first(wanted > 0 ? std::min(all.size(), wanted) : all.size());
+  std::vector<int32_t> pictures;
+  for (const CaptionData::Described& d : described) pictures.push_back(d.picture);
+  const Captioner captioner(model_, device_, product_precision());
+  const std::vector<Caption> captions = captioner.caption(data_.pictures(), pictures, recipe_.validation.search,
+                                                          [&](int64_t done) { progress(done, std::ssize(pictures)); });
+  std::vector<Segment> segments;
+  for (size_t i = 0; i < captions.size(); ++i) segments.push_back({captions[i].text(), described[i].captions});
+  validation.score = validation_score(metric(), segments, recipe_.validation.tokenizer);
+  const auto example = static_cast<size_t>(number) % segments.size();
+  validation.example_input = data_.files()[static_cast<size_t>(pictures[example])];
+  validation.example_output = segments[example].hypothesis;
+}
+
+}  // namespace
+
+std::unique_ptr<Task> make_caption_task(const TaskSetup& setup) { return std::make_unique<CaptionTask>(setup); }
+
+}  // namespace fovea

@@ -1,0 +1,120 @@
+#include "tasks/captioner.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "decode/record.h"
+#include "decode/translator.h"
+#include "ops/ops.h"
+#include "tasks/pictures.h"
+
+namespace fovea {
+
+namespace {
+
+constexpr int64_t kBatch = 32;  // pictures that are decoded at a time
+
+// A batch has so many pictures, whose sources are one number each.
+BatchOptions batch_options() {
+  BatchOptions options;
+  options.tokens = 0;
+  options.sentences = kBatch;
+  options.end_source = false;
+  options.shuffle = false;
+  return options;
+}
+
+std::vector<std::span<const int32_t>> rows_of(std::span<const int32_t> numbers) {
+  std::vector<std::span<const int32_t>> rows;
+  for (const int32_t& number : numbers) rows.emplace_back(&number, 1);
+  return rows;
+}
+
+std::vector<int32_t> all_numbers(size_t count) {
+  std::vector<int32_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+}  // namespace
+
+Captioner::Captioner(const std::string& folder, const PredictorOptions& options)
+    : Captioner(load_captioner(folder, device_named(options.device)), device_named(options.device),
+                precision_named(options.precision)) {
+  constant_weights_ = true;
+}
+
+Captioner::Captioner(LoadedCaptioner model, Device device, Precision precision)
+    : model_(std::move(model)), device_(device), precision_(precision) {}
+
+std::vector<Caption> Captioner::caption(std::span<const Image> images, const SearchOptions& search,
+                                        const std::function<void(int64_t)>& done) const {
+  const PrecisionScope precision(precision_);
+  const Pictures pictures(model_, images);
+  return caption(pictures, all_numbers(images.size()), search, done);
+}
+
+std::vector<Caption> Captioner::caption(const ImageSource& images, std::span<const int32_t> numbers,
+                                        const SearchOptions& given, const std::function<void(int64_t)>& done) const {
+  const PrecisionScope precision(precision_);
+  SearchOptions options = given;
+  options.images = &images;
+  options.constant_weights = constant_weights_;
+  const std::vector<std::span<const int32_t>> rows = rows_of(numbers);
+  const EncoderDecoder* model = model_.loaded.model.get();
+  std::vector<Caption> captions;
+  for (std::vector<Hypothesis>& found :
+       search({&model, 1}, CorpusView(rows), batch_options(), options, device_, done)) {
+    Caption& caption = captions.emplace_back();
+    for (Hypothesis& hypothesis : found) {
+      std::string text = model_.loaded.target->decode(hypothesis.ids);
+      caption.candidates.push_back({std::move(text), std::move(hypothesis)});
+    }
+  }
+  return captions;
+}
+
+std::vector<Hypothesis> Captioner::score(const ImageSource& images, std::span<const int32_t> numbers,
+                                         std::span<const std::string> captions, const ScoreOptions& given) const {
+  check(numbers.size() == captions.size(), "caption: expected as many captions as pictures ({}), got {}",
+        numbers.size(), captions.size());
+  const PrecisionScope precision(precision_);
+  ScoreOptions options = given;
+  options.images = &images;
+  std::vector<std::vector<int32_t>> ids;
+  for (const std::string& caption : captions) ids.push_back(model_.loaded.target->encode(caption));
+  const std::vector<std::span<const int32_t>> rows = rows_of(numbers), targets(ids.begin(), ids.end());
+  const EncoderDecoder* model = model_.loaded.model.get();
+  return fovea::score({&model, 1}, CorpusView(rows, targets), batch_options(), options, device_);
+}
+
+AttentionRecord Captioner::record(const Image& image, const std::string& name, const Hypothesis& hypothesis) const {
+  AttentionRecord record = target_record({&model_.loaded, 1}, hypothesis, *model_.loaded.target);
+  record.task = model_.loaded.config.task;
+  RecordImage shown{.name = name, .width = image.width, .height = image.height};
+  shown.rows = model_.map_shape()[0];
+  shown.columns = model_.map_shape()[1];
+  const int64_t longer = std::max(image.width, image.height);
+  if (longer <= RecordImage::kMaxSide) {
+    shown.jpeg = encode_jpeg(image);
+  } else {
+    const auto side = [&](int64_t pixels) { return std::max<int64_t>(1, pixels * RecordImage::kMaxSide / longer); };
+    shown.jpeg = encode_jpeg(resize(image, side(image.width), side(image.height)));
+  }
+  record.image = std::move(shown);
+  return record;
+}
+
+std::vector<std::string> Captioner::predict(std::span<const std::string> inputs) const {
+  const Pictures pictures(model_, inputs);
+  std::vector<std::string> texts;
+  for (const Caption& c : caption(pictures, all_numbers(inputs.size()), {})) texts.push_back(c.text());
+  return texts;
+}
+
+std::unique_ptr<Predictor> load_caption_predictor(const std::string& folder, const PredictorOptions& options) {
+  return std::make_unique<Captioner>(folder, options);
+}
+
+}  // namespace fovea

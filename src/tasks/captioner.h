@@ -1,0 +1,59 @@
+// Describes pictures with a trained model.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attention/record.h"
+#include "decode/search.h"
+#include "store/caption_folder.h"
+#include "tasks/task.h"
+
+namespace fovea {
+
+struct Caption {
+  struct Candidate {
+    std::string text;
+    Hypothesis hypothesis;
+  };
+  std::vector<Candidate> candidates;  // best first
+
+  const std::string& text() const { return candidates.front().text; }
+};
+
+// Several threads may use a Captioner at the same time.
+class Captioner final : public Predictor {
+ public:
+  Captioner(const std::string& folder, const PredictorOptions& options);
+  // The weights are read anew at each call: the model may be trained in between.
+  Captioner(LoadedCaptioner model, Device device, Precision precision);
+
+  // One caption for each picture. `done` receives the number of finished pictures.
+  std::vector<Caption> caption(std::span<const Image> images, const SearchOptions& search,
+                               const std::function<void(int64_t)>& done = {}) const;
+  // The same of pictures that are read already, by their numbers.
+  std::vector<Caption> caption(const ImageSource& images, std::span<const int32_t> numbers, const SearchOptions& search,
+                               const std::function<void(int64_t)>& done = {}) const;
+  // The probability of a given caption for each picture, with its attention if that is asked for.
+  std::vector<Hypothesis> score(const ImageSource& images, std::span<const int32_t> numbers,
+                                std::span<const std::string> captions, const ScoreOptions& options = {}) const;
+  // The attention record of a hypothesis that has captured its weights. The caller fills in what it alone knows: line,
+  // rank, search.
+  AttentionRecord record(const Image& image, const std::string& name, const Hypothesis& hypothesis) const;
+  // Inputs are files of pictures.
+  std::vector<std::string> predict(std::span<const std::string> inputs) const override;
+
+  const LoadedCaptioner& model() const { return model_; }
+
+ private:
+  LoadedCaptioner model_;
+  Device device_;
+  Precision precision_;
+  bool constant_weights_ = false;
+};
+
+std::unique_ptr<Predictor> load_caption_predictor(const std::string& folder, const PredictorOptions& options);
+
+}  // namespace fovea
