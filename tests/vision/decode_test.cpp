@@ -63,16 +63,16 @@ TEST(DecodeTest, CmykJpegIsStoredInverted) {
 TEST(DecodeTest, JpegAtReducedScale) {
   const Image picture = smooth_picture(1000, 600);
   const std::string file = encode_jpeg(picture, 95);
-  const auto size_for = [&](int64_t at_least) {
-    const Image image = decode_image(file, "a", at_least);
-    EXPECT_LE(largest_difference(image, resize(picture, image.width, image.height)), 8) << at_least;
+  const auto size_for = [&](int64_t for_size) {
+    const Image image = decode_image(file, "a", for_size);
+    EXPECT_LE(largest_difference(image, resize(picture, image.width, image.height)), 8) << for_size;
     return std::pair(image.width, image.height);
   };
   EXPECT_EQ(size_for(0), std::pair(int64_t{1000}, int64_t{600}));
-  EXPECT_EQ(size_for(75), std::pair(int64_t{125}, int64_t{75}));
-  EXPECT_EQ(size_for(76), std::pair(int64_t{250}, int64_t{150}));
-  EXPECT_EQ(size_for(224), std::pair(int64_t{500}, int64_t{300}));
-  EXPECT_EQ(size_for(301), std::pair(int64_t{1000}, int64_t{600}));
+  EXPECT_EQ(size_for(37), std::pair(int64_t{125}, int64_t{75}));
+  EXPECT_EQ(size_for(38), std::pair(int64_t{250}, int64_t{150}));
+  EXPECT_EQ(size_for(112), std::pair(int64_t{500}, int64_t{300}));
+  EXPECT_EQ(size_for(151), std::pair(int64_t{1000}, int64_t{600}));
   EXPECT_EQ(size_for(5000), std::pair(int64_t{1000}, int64_t{600}));
 }
 
