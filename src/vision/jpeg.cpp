@@ -218,8 +218,9 @@ class Decoder {
     const int64_t shorter = std::min(jpeg.image_width, jpeg.image_height);
     jpeg.scale_denom = 8;
     jpeg.scale_num = 1;
-    while (jpeg.scale_num < 8 && (for_size <= 0 || shorter * jpeg.scale_num / (8 * kMargin) < for_size))
+    while (jpeg.scale_num < 8 && (for_size <= 0 || shorter * jpeg.scale_num / (8 * kMargin) < for_size)) {
       jpeg.scale_num *= 2;
+    }
   }
 
   const std::string& name_;
