@@ -14,7 +14,7 @@ struct DecodedImage {
   int orientation = 1;  // EXIF's, 1 to 8
 };
 
-DecodedImage decode_jpeg(std::string_view bytes, const std::string& name, int64_t at_least);
+DecodedImage decode_jpeg(std::string_view bytes, const std::string& name, int64_t for_size);
 DecodedImage decode_png(std::string_view bytes, const std::string& name);
 DecodedImage decode_webp(std::string_view bytes, const std::string& name);
 

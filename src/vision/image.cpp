@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <new>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -65,6 +66,15 @@ Image upright(DecodedImage decoded) {
   return turned;
 }
 
+Image decode_any(std::string_view bytes, const std::string& name, int64_t for_size) {
+  if (bytes.starts_with("\xFF\xD8\xFF")) return upright(decode_jpeg(bytes, name, for_size));
+  if (bytes.starts_with("\x89PNG\r\n\x1A\n")) return upright(decode_png(bytes, name));
+  if (bytes.starts_with("RIFF") && bytes.size() >= 12 && bytes.substr(8, 4) == "WEBP") {
+    return upright(decode_webp(bytes, name));
+  }
+  fail("{}: expected a JPEG, PNG or WebP picture, got {}", name, kind_of_file(bytes));
+}
+
 void check_file_size(size_t bytes, const std::string& name) {
   check(bytes <= static_cast<size_t>(kMaxImageBytes), "{}: expected a picture of at most {} MB", name,
         kMaxImageBytes / 1'000'000);
@@ -96,17 +106,16 @@ void blend_with_white(const uint8_t* rgba, int64_t pixels, uint8_t* out) {
   }
 }
 
-Image decode_image(std::string_view bytes, const std::string& name, int64_t at_least) {
+Image decode_image(std::string_view bytes, const std::string& name, int64_t for_size) {
   check_file_size(bytes.size(), name);
-  if (bytes.starts_with("\xFF\xD8\xFF")) return upright(decode_jpeg(bytes, name, at_least));
-  if (bytes.starts_with("\x89PNG\r\n\x1A\n")) return upright(decode_png(bytes, name));
-  if (bytes.starts_with("RIFF") && bytes.size() >= 12 && bytes.substr(8, 4) == "WEBP") {
-    return upright(decode_webp(bytes, name));
+  try {
+    return decode_any(bytes, name, for_size);
+  } catch (const std::bad_alloc&) {
+    fail("{}: not enough memory for the picture", name);
   }
-  fail("{}: expected a JPEG, PNG or WebP picture, got {}", name, kind_of_file(bytes));
 }
 
-Image read_image(const std::string& path, int64_t at_least) {
+Image read_image(const std::string& path, int64_t for_size) {
   InputFile file(path);
   std::string bytes;
   std::array<char, size_t{1} << 16> block;
@@ -114,7 +123,7 @@ Image read_image(const std::string& path, int64_t at_least) {
     check_file_size(bytes.size() + got, file.name());
     bytes.append(block.data(), got);
   }
-  return decode_image(bytes, file.name(), at_least);
+  return decode_image(bytes, file.name(), for_size);
 }
 
 Image crop(const Image& image, int64_t left, int64_t top, int64_t width, int64_t height) {

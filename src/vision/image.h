@@ -20,10 +20,12 @@ constexpr int64_t kMaxImageSide = 65'535;
 
 // Decodes JPEG, PNG or WebP, recognised by the first bytes. The EXIF orientation is applied; grey, CMYK, palettes and
 // 16 bits are converted; transparent pixels are blended with white; an animation gives its first frame. Errors, also
-// for truncated files, name `name`. With `at_least`, a JPEG may be decoded at 1/2, 1/4 or 1/8 of its size, which is
-// much faster, as long as both sides of the result have at least that many pixels.
-Image decode_image(std::string_view bytes, const std::string& name, int64_t at_least = 0);
-Image read_image(const std::string& path, int64_t at_least = 0);
+// for truncated files, name `name`.
+//
+// A caller that will resize the picture passes the length of its longer side then as `for_size`. A JPEG is decoded at
+// 1/2, 1/4 or 1/8, which is faster, if both sides stay at least twice as long; with less, details would differ visibly.
+Image decode_image(std::string_view bytes, const std::string& name, int64_t for_size = 0);
+Image read_image(const std::string& path, int64_t for_size = 0);
 
 // Resizes with a triangle filter, which averages over all pixels when it shrinks: equal to PIL's
 // Image.resize(BILINEAR) bit by bit.

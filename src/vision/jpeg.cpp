@@ -23,7 +23,10 @@ namespace {
 constexpr int kExifMarker = JPEG_APP0 + 1;
 // Encoders write about ten scans. Each scan of a progressive file takes time for the whole picture, however few bytes
 // it has.
-constexpr int kMaxScans = 200;
+constexpr int kMaxScans = 64;
+
+// How much larger than the size that the caller wants a picture is decoded. PIL's thumbnails use 2, too.
+constexpr int64_t kMargin = 2;
 
 struct JpegErrors {
   jpeg_error_mgr base;  // first, because libjpeg hands out its address
@@ -97,8 +100,10 @@ void on_skip(j_decompress_ptr jpeg, long count) {  // NOLINT(google-runtime-int)
 }
 
 void on_progress(j_common_ptr jpeg) {
-  auto* decompress = reinterpret_cast<j_decompress_ptr>(jpeg);
-  if (decompress->input_scan_number > kMaxScans) ERREXIT(jpeg, JERR_BAD_PROGRESSION);
+  JpegReader& reader = reader_of(reinterpret_cast<j_decompress_ptr>(jpeg));
+  if (reader.jpeg.input_scan_number <= kMaxScans) return;
+  std::snprintf(reader.errors.message, sizeof reader.errors.message, "it has more than %d scans", kMaxScans);
+  std::longjmp(reader.errors.jump, 1);  // NOLINT(*-err52-cpp)
 }
 
 // The functions below return false if libjpeg reported an error.
@@ -161,12 +166,12 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  DecodedImage decode(int64_t at_least) {
+  DecodedImage decode(int64_t for_size) {
     require(read_header(reader_));
     check_header();
     DecodedImage decoded;
     decoded.orientation = orientation();
-    choose_output(at_least);
+    choose_output(for_size);
     require(start(reader_));
     decoded.image.width = reader_.jpeg.output_width;
     decoded.image.height = reader_.jpeg.output_height;
@@ -207,13 +212,15 @@ class Decoder {
     return 1;
   }
 
-  void choose_output(int64_t at_least) {
+  void choose_output(int64_t for_size) {
     jpeg_decompress_struct& jpeg = reader_.jpeg;
     jpeg.out_color_space = jpeg.num_components == 4 ? JCS_CMYK : JCS_RGB;
     const int64_t shorter = std::min(jpeg.image_width, jpeg.image_height);
     jpeg.scale_denom = 8;
     jpeg.scale_num = 1;
-    while (jpeg.scale_num < 8 && (at_least <= 0 || (shorter * jpeg.scale_num + 7) / 8 < at_least)) jpeg.scale_num *= 2;
+    while (jpeg.scale_num < 8 && (for_size <= 0 || shorter * jpeg.scale_num / (8 * kMargin) < for_size)) {
+      jpeg.scale_num *= 2;
+    }
   }
 
   const std::string& name_;
@@ -249,8 +256,8 @@ bool write(JpegWriter& writer, const uint8_t* pixels, JDIMENSION width, JDIMENSI
 
 }  // namespace
 
-DecodedImage decode_jpeg(std::string_view bytes, const std::string& name, int64_t at_least) {
-  return Decoder(bytes, name).decode(at_least);
+DecodedImage decode_jpeg(std::string_view bytes, const std::string& name, int64_t for_size) {
+  return Decoder(bytes, name).decode(for_size);
 }
 
 std::string encode_jpeg(const Image& image, int quality) {

@@ -60,6 +60,9 @@ class Filter {
   std::vector<int32_t> weights_;  // [out, most_]
 };
 
+// The rows whose `pixels` input pixels each are worth a thread of their own, a few milliseconds of work.
+int64_t grain(int64_t pixels) { return 1'000'000 / std::max<int64_t>(1, pixels) + 1; }
+
 constexpr int32_t kHalf = 1 << (kPrecision - 1);
 uint8_t rounded(int32_t sum) { return static_cast<uint8_t>(std::clamp(sum >> kPrecision, 0, 255)); }
 
@@ -67,7 +70,7 @@ Image resize_rows(const Image& image, int64_t width) {
   const Filter filter(image.width, width);
   Image out{width, image.height, {}};
   out.pixels.resize(static_cast<size_t>(width * image.height * 3));
-  parallel_for(image.height, std::max<int64_t>(1, 100'000 / image.width), [&](int64_t begin, int64_t end) {
+  parallel_for(image.height, grain(image.width), [&](int64_t begin, int64_t end) {
     for (int64_t y = begin; y < end; ++y) {
       const uint8_t* row = image.pixels.data() + 3 * y * image.width;
       uint8_t* pixel = out.pixels.data() + 3 * y * width;
@@ -96,7 +99,7 @@ Image resize_columns(const Image& image, int64_t height) {
   Image out{image.width, height, {}};
   out.pixels.resize(static_cast<size_t>(row * height));
   constexpr int64_t kBlock = 256;  // sums are computed for so many neighbours at a time
-  parallel_for(height, std::max<int64_t>(1, 30'000 / row), [&](int64_t begin, int64_t end) {
+  parallel_for(height, grain(image.width * image.height / height), [&](int64_t begin, int64_t end) {
     int32_t sums[kBlock];
     for (int64_t y = begin; y < end; ++y) {
       const Taps taps = filter.taps(y);
