@@ -29,7 +29,8 @@ namespace fovea::app {
 
 namespace {
 
-const std::vector<std::string> kViews = {"heatmap", "highlight", "flow", "heads", "steps", "diagnostics"};
+const std::vector<std::string> kViews = {"heatmap", "highlight", "flow",  "heads",
+                                         "steps",   "overlay",   "strip", "diagnostics"};
 const std::vector<std::string> kFormats = {"terminal", "svg", "png", "pdf",         "html",
                                            "json",     "npy", "npz", "safetensors", "pharaoh"};
 const std::vector<std::string> kData = {"json", "npy", "npz", "safetensors"};
@@ -56,6 +57,13 @@ std::string format_of(const ViewFlags& flags) {
 
 // ---- output of a record
 
+// Whether the chosen attention is over the cells of a picture.
+bool over_picture(const AttentionRecord& record, const ReduceOptions& options) {
+  const std::string kind = options.attention == "auto" ? default_attention(record) : options.attention;
+  const AttentionKindEntry* entry = find_attention_kind(kind);
+  return record.image && entry != nullptr && entry->columns == AttentionAxis::kSource;
+}
+
 // The grid of a record; of a classified text with its class in the title, of a passage with the answer marked.
 Grid grid_of(const AttentionRecord& record, const ViewFlags& flags) {
   Grid grid = reduce(record, flags.heads);
@@ -67,10 +75,17 @@ Grid grid_of(const AttentionRecord& record, const ViewFlags& flags) {
   return grid;
 }
 
+// The source of a record as a line of text: the picture with its size, or the text.
+std::string source_line(const AttentionRecord& record, std::string_view name, const TerminalStyle& terminal) {
+  if (!record.image) return fmt::format("{}: {}\n", name, harmless(record.source_text, !terminal.unicode));
+  return fmt::format("picture: {} ({} x {})\n", harmless(record.image->name, !terminal.unicode), record.image->width,
+                     record.image->height);
+}
+
 // A classifier's output, as text above its picture.
 std::string classes_text(const AttentionRecord& record, const TerminalStyle& terminal) {
   constexpr size_t kMost = 5;
-  std::string text = fmt::format("text: {}\n", harmless(record.source_text, !terminal.unicode));
+  std::string text = source_line(record, "text", terminal);
   for (size_t i = 0; i < std::min(kMost, record.classes.size()); ++i) {
     const auto& [label, probability] = record.classes[i];
     text += fmt::format("{}{} {:.1f}%", i == 0 ? "" : ", ", harmless(label, !terminal.unicode), 100 * probability);
@@ -92,12 +107,14 @@ std::string as_text(const AttentionRecord& record, const ViewFlags& flags, const
     if (record.attentions.empty()) return text + "the encoder has no attention to see\n";
     text += record.architecture + "\n\n";
   } else {
-    text = fmt::format("source: {}\ntarget: {}\n", harmless(record.source_text, !terminal.unicode),
-                       harmless(record.target_text, !terminal.unicode));
-    if (record.source.empty()) return text + "(an empty line: nothing was attended to)\n";
+    text = source_line(record, "source", terminal) + fmt::format("{}: {}\n", record.image ? "caption" : "target",
+                                                                 harmless(record.target_text, !terminal.unicode));
+    if (record.is_empty()) return text + "(an empty line: nothing was attended to)\n";
     text += fmt::format("{}, {}, log p {:.2f}\n\n", record.architecture, record.search, record.log_probability);
   }
   if (flags.as == "heads") {
+    if (over_picture(record, flags.heads))
+      return text + picture_heads_text(every_head(record, flags.heads), flags.style, terminal);
     return text + heads_text(every_head(record, flags.heads), static_cast<int>(heads_of(record, flags.heads)),
                              flags.style, terminal);
   }
@@ -105,28 +122,36 @@ std::string as_text(const AttentionRecord& record, const ViewFlags& flags, const
   if (flags.as == "highlight") return text + highlight_text(grid, flags.style, terminal);
   if (flags.as == "flow") return text + flow_text(grid, flags.style, terminal);
   if (flags.as == "steps") return text + steps_text(grid, flags.style, terminal);
+  if (flags.as == "overlay") return text + overlay_text(grid, flags.style, terminal);
+  if (flags.as == "strip") return text + strip_text(grid, flags.style, terminal);
   return text + heatmap_text(grid, flags.style, terminal);
 }
 
 std::string as_svg(const AttentionRecord& record, const ViewFlags& flags) {
   if (flags.as == "heads") {
+    if (over_picture(record, flags.heads)) return picture_heads_svg(every_head(record, flags.heads), flags.style);
     return heads_svg(every_head(record, flags.heads), flags.style, static_cast<int>(heads_of(record, flags.heads)));
   }
   const Grid grid = grid_of(record, flags);
   if (flags.as == "highlight") return highlight_svg(grid, flags.style);
   if (flags.as == "flow") return flow_svg(grid, flags.style);
   if (flags.as == "steps") return steps_svg(grid, flags.style);
+  if (flags.as == "overlay") return overlay_svg(grid, flags.style);
+  if (flags.as == "strip") return strip_svg(grid, flags.style);
   return heatmap_svg(grid, flags.style);
 }
 
 std::string as_html(const AttentionRecord& record, const ViewFlags& flags) {
   if (flags.as == "heads") {
+    if (over_picture(record, flags.heads)) return picture_heads_html(every_head(record, flags.heads), flags.style);
     return heads_html(every_head(record, flags.heads), flags.style, static_cast<int>(heads_of(record, flags.heads)));
   }
   const Grid grid = grid_of(record, flags);
   if (flags.as == "highlight") return highlight_html(grid, flags.style);
   if (flags.as == "flow") return flow_html(grid, flags.style);
   if (flags.as == "steps") return steps_html(grid, flags.style);
+  if (flags.as == "overlay") return overlay_html(grid, flags.style);
+  if (flags.as == "strip") return strip_html(grid, flags.style);
   return heatmap_html(grid, flags.style);
 }
 
@@ -139,7 +164,7 @@ std::string rendered(const std::string& svg, const std::string& format) {
 }
 
 std::string drawn(const AttentionRecord& record, const ViewFlags& flags, const std::string& format) {
-  check(!record.source.empty(), "line {}: expected text, got an empty line", record.line);
+  check(!record.is_empty(), "line {}: expected text, got an empty line", record.line);
   if (format == "html") return as_html(record, flags);
   return rendered(as_svg(record, flags), format);
 }
@@ -151,6 +176,22 @@ bool has_named_rows(const AttentionRecord& record, const ReduceOptions& options)
                                                 [&](const auto& a) { return a.kind == kind && !a.row_labels.empty(); });
 }
 
+// Chooses the kind of picture that suits the record, or checks that the one asked for does. Pictures are lit word by
+// word, because the light of a piece of a word is hard to read.
+void choose_view(ViewFlags& flags, const AttentionRecord& record) {
+  if (over_picture(record, flags.heads)) {
+    if (flags.as.empty()) flags.as = "strip";
+    check(is_one_of(flags.as, {"overlay", "strip", "heads"}),
+          "--as {}: expected overlay, strip or heads, because the source of line {} is a picture", flags.as,
+          record.line);
+    flags.heads.words = true;
+    return;
+  }
+  if (flags.as.empty()) flags.as = has_named_rows(record, flags.heads) ? "highlight" : "heatmap";
+  check(!is_one_of(flags.as, {"overlay", "strip"}), "--as {}: expected attention over a picture, got {} of a text",
+        flags.as, flags.heads.attention == "auto" ? default_attention(record) : flags.heads.attention);
+}
+
 int show_records(const ViewFlags& given, const std::string& format) {
   const TerminalStyle terminal = terminal_style(given.output.empty() ? STDOUT_FILENO : -1);
   Output output(given.output);
@@ -159,11 +200,12 @@ int show_records(const ViewFlags& given, const std::string& format) {
   each_record(given, [&](AttentionRecord& record) {
     ++count;
     ViewFlags flags = given;
-    if (flags.as.empty()) flags.as = has_named_rows(record, flags.heads) ? "highlight" : "heatmap";
     if (format == "pharaoh") {
+      if (record.image) fail("format pharaoh: expected a source text to align, got the picture {}", record.image->name);
       const bool empty = record.source.empty();
       return output.write((empty ? "" : to_pharaoh(align(record, flags.heads, flags.align), 0)) + "\n");
     }
+    choose_view(flags, record);
     if (format == "terminal") return output.write((count > 1 ? "\n" : "") + as_text(record, flags, terminal));
     check(count == 1, "format {}: a file holds one picture and there are several records; choose one with --line",
           format);
@@ -255,7 +297,8 @@ void add_view(CLI::App& app, Run& run) {
       ->type_name("FILE");
   command
       ->add_option("--as", flags->as,
-                   "Kind of picture; by default highlight for classifiers and readers, heatmap otherwise.")
+                   "Kind of picture; by default strip for photographs, highlight for classifiers and readers, heatmap "
+                   "otherwise.")
       ->check(CLI::IsMember(kViews));
   command
       ->add_option("-f,--format", flags->format,

@@ -39,9 +39,9 @@ struct Diagnosed {
 std::vector<Diagnosed> diagnose_all(const ViewFlags& flags) {
   std::vector<Diagnosed> all;
   each_record(flags, [&](const AttentionRecord& record) {
-    if (record.source.empty()) return;
-    all.push_back(
-        {record.line, record.rank, record.source_text, record.target_text, diagnose(reduce(record, flags.heads))});
+    if (record.is_empty()) return;
+    all.push_back({record.line, record.rank, record.image ? record.image->name : record.source_text, record.target_text,
+                   diagnose(reduce(record, flags.heads))});
   });
   check(!all.empty(), "view: expected sentences, got empty lines only");
   if (flags.sort_by.empty()) return all;
@@ -66,13 +66,13 @@ int write_data(const ViewFlags& flags, const std::string& format) {
   int64_t count = 0;
   each_record(flags, [&](AttentionRecord& record) {
     ++count;
-    if (!record.source.empty()) {
+    if (!record.is_empty()) {
       select(record, selection);
       if (flags.scores) check_scores(record);
     }
     if (format == "json") return output.write(to_json(record) + "\n");
-    check(format != "npy" || !record.source.empty(), "line {}: expected text, got an empty line", record.line);
-    if (record.source.empty()) return;  // an empty line has no attention
+    check(format != "npy" || !record.is_empty(), "line {}: expected text, got an empty line", record.line);
+    if (record.is_empty()) return;  // an empty line has no attention
     if (format == "npz") return npz.add(record);
     if (safetensors) return tensors.add(record);
     check(count == 1,

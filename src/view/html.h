@@ -19,4 +19,9 @@ std::string heads_html(std::span<const Grid> grids, const PictureStyle& style, i
 std::string steps_html(const Grid& grid,
                        const PictureStyle& style);  // a player with play, pause, a slider and arrow keys
 
+// Pictures, as in svg.h: a word that is pointed at lights up a large picture, and a player steps through the words.
+std::string overlay_html(const Grid& grid, const PictureStyle& style);
+std::string strip_html(const Grid& grid, const PictureStyle& style);
+std::string picture_heads_html(std::span<const Grid> grids, const PictureStyle& style);
+
 }  // namespace fovea

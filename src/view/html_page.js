@@ -151,52 +151,45 @@
     })
   }
 
-  // Plays the steps of decoding one after the other, or shows all of them.
-  const steps = () => {
-    const svg = find('.picture svg')
-    const frames = findAll('.frame')
+  // Makes the player's buttons, its slider and the arrow keys choose one of `count` steps. `draw` shows the current step,
+  // or everything if `single` is false; `labels` are those of the button that switches between the two.
+  const makePlayer = (count, labels, draw) => {
     const slider = find('#step')
-    const [viewBox, width, height] = ['viewBox', 'width', 'height'].map((name) => svg.getAttribute(name))
     let current = 0
     let timer = 0
-    let single = true // one step is shown, not all of them
-    const draw = () => {
-      frames.forEach((frame, i) => frame.setAttribute('visibility', !single || i === current ? 'visible' : 'hidden'))
-      const box = frames[current].dataset
-      const zoom = single ? Math.max(0.75, Math.min(1.5, find('.picture').clientWidth / width)) : 1
-      svg.setAttribute('viewBox', single ? [0, +box.y + 1, width, box.height].join(' ') : viewBox)
-      svg.setAttribute('width', width * zoom)
-      svg.setAttribute('height', single ? box.height * zoom : height)
+    let single = true
+    const redraw = () => {
       const number = current + 1
       slider.value = number
-      slider.setAttribute('aria-valuetext', 'step ' + number + ' of ' + frames.length + ': ' + data.rows[current])
-      find('#where').textContent = number + ' / ' + frames.length
+      slider.setAttribute('aria-valuetext', 'step ' + number + ' of ' + count + ': ' + data.rows[current])
+      find('#where').textContent = number + ' / ' + count
       status.textContent = data.steps[current]
       find('#play').textContent = timer ? 'Pause' : 'Play'
-      find('#whole').textContent = single ? 'All steps' : 'One step'
+      find('#whole').textContent = single ? labels.all : labels.one
+      draw(current, single)
     }
     const stop = () => {
       clearInterval(timer)
       timer = 0
     }
     const show = (step) => {
-      current = clamp(step, frames.length - 1)
+      current = clamp(step, count - 1)
       single = true
-      draw()
+      redraw()
     }
     const stopAndShow = (step) => {
       stop()
       show(step)
     }
-    const isLast = () => current + 1 === frames.length
+    const isLast = () => current + 1 === count
     find('#play').addEventListener('click', () => {
       if (timer) {
         stop()
-        draw()
+        redraw()
         return
       }
       if (isLast()) current = 0
-      timer = setInterval(() => (isLast() ? (stop(), draw()) : show(current + 1)), 900)
+      timer = setInterval(() => (isLast() ? (stop(), redraw()) : show(current + 1)), 900)
       show(current)
     })
     slider.addEventListener('input', () => stopAndShow(+slider.value - 1))
@@ -205,7 +198,7 @@
     find('#whole').addEventListener('click', () => {
       stop()
       single = !single
-      draw()
+      redraw()
     })
     document.addEventListener('keydown', (event) => {
       const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
@@ -214,13 +207,49 @@
       event.preventDefault()
       stopAndShow(current + direction)
     })
-    addEventListener('resize', draw)
     find('.player').hidden = false
-    draw()
+    redraw()
+    return { stopAndShow, redraw }
+  }
+
+  // Plays the steps of decoding one after the other, or shows all of them.
+  const steps = () => {
+    const svg = find('.picture svg')
+    const frames = findAll('.frame')
+    const [viewBox, width, height] = ['viewBox', 'width', 'height'].map((name) => svg.getAttribute(name))
+    const { redraw } = makePlayer(frames.length, { all: 'All steps', one: 'One step' }, (current, single) => {
+      frames.forEach((frame, i) => frame.setAttribute('visibility', !single || i === current ? 'visible' : 'hidden'))
+      const box = frames[current].dataset
+      const zoom = single ? Math.max(0.75, Math.min(1.5, find('.picture').clientWidth / width)) : 1
+      svg.setAttribute('viewBox', single ? [0, +box.y + 1, width, box.height].join(' ') : viewBox)
+      svg.setAttribute('width', width * zoom)
+      svg.setAttribute('height', single ? box.height * zoom : height)
+    })
+    addEventListener('resize', redraw)
+  }
+
+  // Lights the picture up for the word that is pointed at, pressed or played.
+  const pictures = () => {
+    const lights = findAll('.light')
+    const words = findAll('[data-frame]')
+    find('.stage').hidden = false
+    const labels = { all: 'Picture alone', one: 'With light' }
+    const { stopAndShow } = makePlayer(lights.length, labels, (current, single) => {
+      lights.forEach((light, i) => light.classList.toggle('on', single ? i === current : false))
+      for (const word of words) {
+        const shown = single ? +word.dataset.frame === current : false
+        word.classList.toggle('picked', shown)
+        word.setAttribute('aria-pressed', String(shown))
+      }
+    })
+    for (const word of words) {
+      const show = () => stopAndShow(+word.dataset.frame)
+      for (const event of ['pointerenter', 'focus', 'click']) word.addEventListener(event, show)
+    }
   }
 
   const heads = () => {} // the small heat maps only show
 
-  const views = { heatmap, highlight, flow, steps, heads }
+  const views = { heatmap, highlight, flow, steps, heads, pictures }
   views[data.view]()
 })()

@@ -27,8 +27,8 @@ PictureFrame frame_of(const Grid& grid, std::span<const float> weights, Label la
 }
 
 void check_picture(const Grid& grid, std::string_view view) {
-  check_grid(grid, view);
   check(grid.image != nullptr, "{}: expected attention over a picture, got {}", view, grid.title);
+  check_grid(grid, view);
   const int64_t cells = grid.image->cells();
   check(cells > 0 && (grid.width() == cells || grid.width() == cells + 1),
         "{}: expected a column for each of {} cells, got {}", view, cells, grid.width());
@@ -71,10 +71,22 @@ std::vector<PictureFrame> frames_of_heads(std::span<const Grid> grids) {
   return frames;
 }
 
+std::string heads_title(std::span<const Grid> grids) {
+  const std::string common = common_title(grids);
+  return common + (common.empty() ? "" : ", ") + "mean of all words";
+}
+
+std::string_view each_row(const Grid& grid) { return grid.named_rows ? "row" : "word"; }
+
 std::string brightness_text(const PictureStyle& style, std::string_view of_each) {
   const std::string how = style.scale == "linear" ? "" : fmt::format(", {} scale", style.scale);
   return style.max_weight > 0 ? fmt::format("brightest: weight {}{}", style.max_weight, how)
                               : fmt::format("brightest: the largest weight of each {}{}", of_each, how);
+}
+
+double frame_width(const RecordImage& image, double side) {
+  const double aspect = static_cast<double>(image.width) / static_cast<double>(image.height);
+  return std::min({side * std::sqrt(aspect), side * 2, side * 2 * aspect});
 }
 
 std::vector<float> light_on(const PictureFrame& frame, const RecordImage& image, const PictureStyle& style,

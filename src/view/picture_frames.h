@@ -23,8 +23,14 @@ struct PictureFrame {
 std::vector<PictureFrame> frames_of(const Grid& grid, std::string_view view);
 // A frame for each grid: the mean of its rows, with what its title has of its own as label.
 std::vector<PictureFrame> frames_of_heads(std::span<const Grid> grids);
+std::string heads_title(std::span<const Grid> grids);  // "cross attention, layer 1, mean of all words"
 // States how much weight is how bright: "brightest: the largest weight of each word".
+std::string_view each_row(const Grid& grid);  // what brightness_text calls them: "word" or "row"
 std::string brightness_text(const PictureStyle& style, std::string_view of_each);
+
+// The width of a drawn picture. Pictures of any shape have about the area of a square with this side, as long as none
+// of their sides is more than twice as long.
+double frame_width(const RecordImage& image, double side);
 
 // The light on each pixel of a picture drawn in width x height pixels, 0 to 1: weights are interpolated between the
 // centres of the cells, and 1 is the largest weight of the frame, or style.max_weight.

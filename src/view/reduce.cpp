@@ -204,7 +204,7 @@ AxisLabels shifted_right(AxisLabels axis) {
   return axis;
 }
 
-AxisLabels named_labels(const std::vector<std::string>& names) {
+AxisLabels named_rows(const std::vector<std::string>& names) {
   AxisLabels axis;
   for (const std::string& name : names) {
     axis.label_of_token.push_back(std::ssize(axis.labels));
@@ -215,14 +215,16 @@ AxisLabels named_labels(const std::vector<std::string>& names) {
 
 // The cells of a picture, each a label of its own, and the sentinel after them.
 AxisLabels cells_of(const RecordImage& image, bool sentinel) {
-  std::vector<std::string> names;
+  AxisLabels axis;
+  const auto add = [&](std::string name) {
+    axis.label_of_token.push_back(std::ssize(axis.labels));
+    axis.labels.push_back({std::move(name), false, false});
+  };
   for (int64_t row = 1; row <= image.rows; ++row) {
-    for (int64_t column = 1; column <= image.columns; ++column) {
-      names.push_back(fmt::format("row {}, column {}", row, column));
-    }
+    for (int64_t column = 1; column <= image.columns; ++column) add(fmt::format("row {}, column {}", row, column));
   }
-  if (sentinel) names.emplace_back("no place");
-  return named_labels(names);
+  if (sentinel) add("no place");
+  return axis;
 }
 
 // Merges subwords into words: columns are summed and rows averaged, so that a row still sums to 1. A word is absent
@@ -269,7 +271,7 @@ Grid with_labels(Grid grid, const AttentionRecord& record, const RecordedAttenti
   const auto labels = [&](AttentionAxis axis) {
     return axis == AttentionAxis::kSource ? source : axis == AttentionAxis::kTarget ? target : shifted_right(target);
   };
-  const AxisLabels rows = a.row_labels.empty() ? labels(kind->rows) : named_labels(a.row_labels);
+  const AxisLabels rows = a.row_labels.empty() ? labels(kind->rows) : named_rows(a.row_labels);
   const AxisLabels columns = labels(kind->columns);
   const bool reads_passage = record.answer.has_value();
   const auto name = [&](AttentionAxis axis) {

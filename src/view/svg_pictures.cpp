@@ -9,12 +9,12 @@
 
 #include "base/base64.h"
 #include "base/error.h"
-#include "vision/png.h"
 #include "view/record_image.h"
 #include "view/svg.h"
 #include "view/svg_sentence.h"
 #include "view/svg_text.h"
 #include "view/svg_views.h"
+#include "vision/png.h"
 
 namespace fovea {
 
@@ -30,11 +30,8 @@ struct FrameSize {
 };
 
 FrameSize size_of(const RecordImage& image, std::span<const PictureFrame> frames, double side) {
-  const double aspect = static_cast<double>(image.width) / static_cast<double>(image.height);
-  // Pictures of any shape have about the same area, as long as no side is more than twice as long as a square's.
-  double width = std::min(side * std::sqrt(aspect), side * 2);
-  width = std::min(width, side * 2 * aspect);
-  FrameSize size{width, width / aspect, std::max(width, 76.0), kWordSize * 1.6, 8};
+  const double width = frame_width(image, side), height = picture_height(image) * width / kPictureUnits;
+  FrameSize size{width, height, std::max(width, 76.0), kWordSize * 1.6, 8};
   const auto no_place = [](const PictureFrame& frame) { return frame.no_place.has_value(); };
   if (std::any_of(frames.begin(), frames.end(), no_place)) size.text_below = 28;
   return size;
@@ -137,7 +134,7 @@ constexpr double kStripSide = 132, kOverlaySide = 280;
 std::string draw_words(const Grid& grid, const PictureStyle& style, std::string_view view, double side) {
   const std::vector<PictureFrame> frames = frames_of(grid, view);
   Film film(*grid.image, frames, style, side);
-  const std::string how = grid.title + "; " + brightness_text(style, grid.named_rows ? "of them" : "word");
+  const std::string how = grid.title + "; " + brightness_text(style, each_row(grid));
   return film.svg(grid.title, draw_heading(film.canvas(), frames, how, !grid.named_rows));
 }
 
@@ -182,8 +179,7 @@ std::string strip_svg(const Grid& grid, const PictureStyle& style) {
 std::string picture_heads_svg(std::span<const Grid> grids, const PictureStyle& style) {
   const std::vector<PictureFrame> frames = frames_of_heads(grids);
   Film film(*grids[0].image, frames, style, kStripSide);
-  const std::string title = common_title(grids).empty() ? "heads" : common_title(grids);
-  const std::string how = title + ", mean of all words; " + brightness_text(style, "head");
+  const std::string title = heads_title(grids), how = title + "; " + brightness_text(style, "head");
   return film.svg(title, draw_heading(film.canvas(), frames, how, false));
 }
 

@@ -53,4 +53,10 @@ std::string heads_text(std::span<const Grid> grids, int columns, const PictureSt
 // For each row: the output so far, the shaded source, the probability of the token and its alternatives.
 std::string steps_text(const Grid& grid, const PictureStyle& picture, const TerminalStyle& terminal);
 
+// Pictures, for grids whose columns are the cells of one: the picture for each row, lit by its weights, large or small
+// side by side; and for each head, lit by the mean of its rows. Without colours only the light is printed, as shades.
+std::string overlay_text(const Grid& grid, const PictureStyle& picture, const TerminalStyle& terminal);
+std::string strip_text(const Grid& grid, const PictureStyle& picture, const TerminalStyle& terminal);
+std::string picture_heads_text(std::span<const Grid> grids, const PictureStyle& picture, const TerminalStyle& terminal);
+
 }  // namespace fovea

@@ -75,7 +75,7 @@ def problems(text: str, tokens: list[str]) -> list[str]:
         if name not in ("svg", "html") and name in ("iframe", "object", "link", "foreignObject", "base"):
             found.append(f"<{name}> is not for pictures")
         for attribute, value in element.attrib.items():
-            if local(attribute) in ("href", "src") and not value.startswith(("data:image/png;base64,", "#")):
+            if local(attribute) in ("href", "src") and not value.startswith(("data:image/png;base64,", "data:image/jpeg;base64,", "#")):
                 found.append(f"{name} refers to {value[:80]}")
             if local(attribute).startswith("on"):
                 found.append(f"{name} has a script in {attribute}")

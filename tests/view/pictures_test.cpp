@@ -2,10 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 
@@ -13,6 +9,7 @@
 #include "view/colour_scale.h"
 #include "view/html.h"
 #include "view/links.h"
+#include "view/picture_checks.h"
 #include "view/svg.h"
 #include "view/svg_render.h"
 #include "view/svg_sentence.h"
@@ -68,46 +65,15 @@ std::vector<View> views() {
           {"steps.html", [=](const Grid& g) { return steps_html(g, style); }}};
 }
 
-class Pictures : public testing::Test {
+class Pictures : public PictureChecks {
  protected:
-  Pictures() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "fovea-pictures-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~Pictures() override { std::filesystem::remove_all(folder_); }
-  Pictures(const Pictures&) = delete;
-  Pictures& operator=(const Pictures&) = delete;
-
-  std::string write(const std::string& name, const std::string& content) const {
-    const std::filesystem::path path = folder_ / name;
-    std::ofstream(path, std::ios::binary) << content;
-    return path.string();
-  }
-
-  // The output of check_picture.py for pictures by name; empty if nothing is wrong.
-  std::string wrong(const std::map<std::string, std::string>& pictures, const std::vector<std::string>& tokens) const {
-    std::string wanted;
-    for (const std::string& token : tokens) wanted += token + '\0';
-    std::string command =
-        std::string(FOVEA_PYTHON) + " '" + FOVEA_CHECK_PICTURE + "' '" + write("tokens", wanted) + "'";
-    for (const auto& [name, picture] : pictures) command += " '" + write(name, picture) + "'";
-    FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-    std::string said;
-    for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) said += static_cast<char>(c);
-    return pclose(pipe) == 0 ? "" : said + "(failed)";
-  }
-  std::string wrong(const std::string& picture, const std::vector<std::string>& tokens) const {
-    return wrong(std::map<std::string, std::string>{{"picture", picture}}, tokens);
-  }
+  using PictureChecks::wrong;
   // Of a grid in every view.
   std::string wrong(const Grid& grid, const std::vector<std::string>& tokens) const {
     std::map<std::string, std::string> pictures;
     for (const View& view : views()) pictures[view.name] = view.draw(grid);
     return wrong(pictures, tokens);
   }
-
- private:
-  std::filesystem::path folder_;
 };
 
 TEST_F(Pictures, TheCheckFindsWhatIsWrong) {

@@ -44,6 +44,7 @@ export class PartialRecord {
       task: '',
       architecture: this.model?.architecture ?? '',
       source: this.start.source,
+      image: null,
       target: {
         text: this.output,
         tokens: this.steps.map((s, i) => ({

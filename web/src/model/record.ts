@@ -49,6 +49,7 @@ export interface WireAttention {
   scope?: string
   selection?: string
   row_labels?: string[] // of rows that are no tokens: the hops of a pooling
+  sentinel?: boolean // pictures: the last column is the weight of no place
   model?: number | string
   best_head?: unknown
   weights?: (number | null)[][][][]
@@ -71,6 +72,16 @@ export interface Answer {
   probability: number
 }
 
+// The picture that was read instead of a source text. Attention has a column for each cell of a grid over it, row by row.
+export interface RecordImage {
+  name: string
+  width: number
+  height: number
+  rows: number
+  columns: number
+  data: string // the URI of a JPEG
+}
+
 export interface WireRecord {
   fovea_record: number
   task?: string
@@ -88,6 +99,7 @@ export interface WireRecord {
   cut?: boolean
   classes?: ClassProbability[]
   answer?: Answer
+  image?: RecordImage
   attentions: WireAttention[]
 }
 
@@ -107,7 +119,8 @@ export interface Attention {
 export interface AttentionRecord {
   task: string // empty for text to text
   architecture: string
-  source: Sentence
+  source: Sentence // of a picture the names of its cells
+  image: RecordImage | null
   target: Sentence
   steps: Step[]
   log_probability: number
@@ -202,6 +215,31 @@ function readAnswer(from: unknown, source: Sentence): Answer | null {
     isProbability(answer.probability)
   expect(right, `an answer with its place in the source, got ${brief(from)}`)
   return answer
+}
+
+const kMaxGridSide = 512
+
+function readImage(from: unknown): RecordImage | null {
+  if (from === undefined) return null
+  const image = from as RecordImage | null
+  const right =
+    typeof image?.name === 'string' &&
+    isCount(image.width, 1, 1_000_000) &&
+    isCount(image.height, 1, 1_000_000) &&
+    isCount(image.rows, 1, kMaxGridSide) &&
+    isCount(image.columns, 1, kMaxGridSide) &&
+    typeof image.data === 'string' &&
+    image.data.startsWith('data:image/jpeg;base64,')
+  expect(right, `an image with its size, its grid and a JPEG, got ${brief(from)}`)
+  return image
+}
+
+// The cells of a picture as tokens without a text, and the sentinel after them.
+function cellsOf({ rows, columns }: RecordImage, sentinel: boolean): Sentence {
+  const nameOf = (cell: number): string => `row ${Math.floor(cell / columns) + 1}, column ${(cell % columns) + 1}`
+  const names = Array.from({ length: rows * columns }, (_, cell) => nameOf(cell))
+  if (sentinel) names.push('no place')
+  return { text: '', tokens: names.map((text) => ({ text, begin: 0, end: 0, starts_word: true })) }
 }
 
 // Rows and columns follow from the tokens or row labels; the number of layers and heads from the attention itself.
@@ -332,12 +370,14 @@ function attentionsOf(
   return read
 }
 
+type Sides = Pick<AttentionRecord, 'source' | 'image' | 'target' | 'steps'>
+
 // `packed` has the bytes of every compact attention.
 function finish(
   wire: WireRecord,
   read: readonly Read[],
   packed: ReadonlyMap<WireAttention, Uint8Array>,
-  sides: Pick<AttentionRecord, 'source' | 'target' | 'steps'>,
+  sides: Sides,
 ): AttentionRecord {
   return {
     task: textOr(wire.task, ''),
@@ -361,13 +401,13 @@ function finish(
   }
 }
 
-function sidesOf(
-  wire: WireRecord,
-  shared: AttentionRecord | undefined,
-): Pick<AttentionRecord, 'source' | 'target' | 'steps'> {
+function sidesOf(wire: WireRecord, shared: AttentionRecord | undefined): Sides {
   expect(wire?.fovea_record === 1, `version 1, got ${brief(wire?.fovea_record)}`)
-  const source = shared?.source ?? wire.source
-  checkSentence(source, 'its source')
+  const image = shared ? shared.image : readImage(wire.image)
+  const given = shared?.source ?? wire.source
+  checkSentence(given, 'its source')
+  const hasSentinel = isList(wire.attentions) && wire.attentions.some((a) => a?.sentinel === true)
+  const source = image && !shared ? cellsOf(image, hasSentinel) : given
   checkSentence(wire.target, 'its target')
   const count = shared ? wire.shares!.tokens : 0
   expect(
@@ -379,7 +419,7 @@ function sidesOf(
     text: wire.target.text,
     tokens: [...(shared?.target.tokens.slice(0, count) ?? []), ...wire.target.tokens],
   }
-  return { source, target, steps }
+  return { source, image, target, steps }
 }
 
 // Reads a record whose weights are numbers.
@@ -446,5 +486,6 @@ export function wireOf(record: AttentionRecord): WireRecord | null {
     )
     return { ...from, weights }
   })
-  return { ...wire, source: record.source, target: record.target, steps: record.steps, attentions }
+  const source = record.image ? { source: { text: '', tokens: [] }, image: record.image } : { source: record.source }
+  return { ...wire, ...source, target: record.target, steps: record.steps, attentions }
 }
