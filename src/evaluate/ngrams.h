@@ -17,6 +17,9 @@ NgramCounts count_ngrams(std::u32string_view text, size_t n);
 // The number of n-grams in a text of `length` symbols.
 int64_t ngram_total(size_t length, size_t n);
 
+// The length of the longest common subsequence of two texts.
+int64_t common_subsequence(std::u32string_view a, std::u32string_view b);
+
 // Maps each distinct word to a symbol. The mapping is consistent during the lifetime of the table.
 template <class Word> class SymbolTable {
  public:

@@ -30,20 +30,6 @@ double ngram_f1(std::u32string_view hypothesis, std::u32string_view reference, s
   return f1(matches, ngram_total(hypothesis.size(), n), ngram_total(reference.size(), n));
 }
 
-// The length of the longest common subsequence, a row of the table at a time.
-int64_t common_subsequence(std::u32string_view a, std::u32string_view b) {
-  std::vector<int64_t> row(b.size() + 1, 0);
-  for (const char32_t symbol : a) {
-    int64_t diagonal = 0;
-    for (size_t j = 1; j < row.size(); ++j) {
-      const int64_t above = row[j];
-      row[j] = symbol == b[j - 1] ? diagonal + 1 : std::max(above, row[j - 1]);
-      diagonal = above;
-    }
-  }
-  return row.back();
-}
-
 double subsequence_f1(std::u32string_view hypothesis, std::u32string_view reference) {
   return f1(common_subsequence(hypothesis, reference), static_cast<int64_t>(hypothesis.size()),
             static_cast<int64_t>(reference.size()));
