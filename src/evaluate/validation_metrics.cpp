@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "evaluate/bleu.h"
+#include "evaluate/captions.h"
 #include "evaluate/chrf.h"
 #include "evaluate/edit.h"
 #include "evaluate/rouge.h"
@@ -14,6 +15,12 @@ std::vector<std::string> validation_metric_names() {
 }
 std::vector<std::string> classification_metric_names() { return {"loss", "accuracy", "macro-f1"}; }
 std::vector<std::string> answer_metric_names() { return {"loss", "exact", "f1"}; }
+
+std::vector<std::string> caption_metric_names() {
+  std::vector<std::string> names = caption_metrics();
+  names.insert(names.begin(), {"loss", "exact"});
+  return names;
+}
 
 bool higher_is_better(std::string_view metric) { return metric != "loss" && metric != "wer"; }
 

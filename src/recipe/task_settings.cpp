@@ -46,6 +46,15 @@ constexpr std::string_view kOfTransformerEncoders[] = {"model.feed_forward", "mo
 
 // Attention flow has recurrent layers above any encoder.
 constexpr std::string_view kOfModellingLayers[] = {"model.hidden", "model.cell"};
+constexpr std::string_view kUnusedByCaption[] = {
+    "data.generator",       "data.generated",         "data.generated_valid",
+    "data.held_out",        "data.shared_vocabulary", "data.split_identifiers",
+    "data.hide_copied",     "data.alignment",         "data.max_source",
+    "data.max_ratio",       "data.truncate",          "data.drop_duplicates",
+    "data.sampling",        "source_vocabulary.",     "model.encoder",
+    "model.encoder_layers", "model.bidirectional",    "model.copy",
+    "batch.end_source",     "batch.reverse_source",   "training.guided_alignment",
+    "validation.tokenizer"};
 constexpr std::string_view kUnusedByAnswer[] = {"data.max_source", "data.drop_duplicates", "data.sampling",
                                                 "training.label_smoothing"};
 
@@ -66,7 +75,7 @@ std::string text_to_text_tasks() {
 
 std::vector<std::string> all_metric_names() {
   std::vector<std::string> all = validation_metric_names();
-  for (const auto& names : {classification_metric_names(), answer_metric_names()}) {
+  for (const auto& names : {classification_metric_names(), answer_metric_names(), caption_metric_names()}) {
     for (const std::string& name : names) {
       if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
     }
@@ -78,18 +87,28 @@ std::vector<std::string> metrics_of_task(std::string_view task) {
   const TaskName* known = find_task(task);
   if (known == nullptr) return all_metric_names();
   if (task == "answer") return answer_metric_names();
+  if (task == "caption") return caption_metric_names();
   return task == "classify" ? classification_metric_names() : validation_metric_names();
 }
 
 void limit_to_task(Fields& fields, const Recipe& recipe) {
   const TaskName* task = find_task(recipe.task);
   if (task == nullptr) return;
+  if (task->name == "caption") {
+    for (const Field& field : fields.list()) {
+      if (is_among(field.key(), kUnusedByCaption)) {
+        fields.find(field.key()).has_no_effect("the task caption does not use it");
+      }
+    }
+  } else {
+    for (const std::string_view key : {"data.images", "data.features"}) fields.find(key).needs(false, "task = caption");
+  }
   if (task->name != "classify") {
     for (const std::string_view key : {"data.embeddings", "training.freeze_embeddings"}) {
       fields.find(key).needs(false, "task = classify");
     }
-    return;
   }
+  if (task->text_to_text || task->name == "caption") return;
   if (recipe.task == "answer") {
     for (const std::string_view key : kUnusedByAnswer)
       fields.find(key).has_no_effect("the task answer does not use it");

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "decode/ensemble.h"
+#include "evaluate/captions.h"
 #include "evaluate/validation_metrics.h"
 #include "recipe/recipe.h"
 #include "store/vision_weights.h"
@@ -128,7 +129,13 @@ void CaptionTask::decode(int64_t number, const ValidationProgress& progress, Val
                                                           [&](int64_t done) { progress(done, std::ssize(pictures)); });
   std::vector<Segment> segments;
   for (size_t i = 0; i < captions.size(); ++i) segments.push_back({captions[i].text(), described[i].captions});
-  validation.score = validation_score(metric(), segments, recipe_.validation.tokenizer);
+  if (metric() == "exact") {
+    validation.score = validation_score(metric(), segments, {});
+  } else {
+    const CaptionScore score = caption_score(segments);
+    validation.score = score.named(metric());
+    validation.scores = {{"bleu-4", score.bleu.back()}, {"rouge-l", score.rouge_l}, {"cider-d", score.cider_d}};
+  }
   const auto example = static_cast<size_t>(number) % segments.size();
   validation.example_input = data_.files()[static_cast<size_t>(pictures[example])];
   validation.example_output = segments[example].hypothesis;

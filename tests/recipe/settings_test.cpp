@@ -34,6 +34,7 @@ const Changes kAnswer = {"task=answer", "data.generator=", "data.train=a"},
               kJoint = {"task=answer", "data.generator=", "data.train=a", "answer.interaction=joint"},
               kNoCharacters = {"task=answer", "data.generator=", "data.train=a", "answer.character_filters=0"};
 const Changes kNone = {"seed=1"};  // changes nothing
+const Changes kCaption = {"task=caption", "data.generator=", "data.train=a", "data.valid=b", "vision.weights=c"};
 const Changes kClassify = {"task=classify", "data.generator=", "data.train=a"};
 
 Changes with(Changes changes, const std::string& more) {
@@ -120,6 +121,11 @@ std::vector<Row> rows() {
   add({"training.optimiser=sgd"}, kNone, {"training.beta1", "training.beta2", "training.epsilon"});
   add(kNone, {"model.attention.coverage=true"}, {"training.coverage_loss"});
   add(kNone, kHard, {"training.baseline_decay"});
+  add(kNone, kCaption,
+      {"data.images", "data.features", "vision.network", "vision.size", "vision.layer", "vision.frozen",
+       "vision.positions", "vision.depth", "vision.nonlocal"});
+  add(kNone, {"task=caption", "data.generator=", "data.train=a", "data.valid=b", "vision.frozen=false"},
+      {"vision.weights"});
   add(kNone, kAnswer,
       {"answer.interaction", "answer.window", "answer.stride", "answer.max_answer", "answer.max_question",
        "answer.character_filters", "answer.match_features", "answer.lowercase"});
