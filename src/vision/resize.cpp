@@ -31,8 +31,8 @@ class Filter {
     std::vector<double> exact(most_);
     for (size_t i = 0; i < begins_.size(); ++i) {
       const double centre = (static_cast<double>(i) + 0.5) * scale;
-      const int64_t begin = std::max<int64_t>(0, static_cast<int64_t>(centre - half + 0.5));
-      const int64_t end = std::min(in, static_cast<int64_t>(centre + half + 0.5));
+      const int64_t begin = std::max<int64_t>(0, static_cast<int64_t>(std::floor(centre - half + 0.5)));
+      const int64_t end = std::min(in, static_cast<int64_t>(std::floor(centre + half + 0.5)));
       begins_[i] = begin;
       counts_[i] = static_cast<size_t>(end - begin);
       double sum = 0;
@@ -43,7 +43,7 @@ class Filter {
         sum += exact[j];
       }
       for (size_t j = 0; j < counts_[i]; ++j) {
-        weights_[i * most_ + j] = static_cast<int32_t>(exact[j] / sum * (1 << kPrecision) + 0.5);
+        weights_[i * most_ + j] = static_cast<int32_t>(std::floor(exact[j] / sum * (1 << kPrecision) + 0.5));
       }
     }
   }
