@@ -57,11 +57,14 @@ std::string format_of(const ViewFlags& flags) {
 
 // ---- output of a record
 
+const AttentionKindEntry* kind_of(const AttentionRecord& record, const ReduceOptions& options) {
+  return find_attention_kind(options.attention == "auto" ? default_attention(record) : options.attention);
+}
+
 // Whether the chosen attention is over the cells of a picture.
 bool over_picture(const AttentionRecord& record, const ReduceOptions& options) {
-  const std::string kind = options.attention == "auto" ? default_attention(record) : options.attention;
-  const AttentionKindEntry* entry = find_attention_kind(kind);
-  return record.image && entry != nullptr && entry->columns == AttentionAxis::kSource;
+  const AttentionKindEntry* kind = kind_of(record, options);
+  return record.image && kind != nullptr && kind->columns == AttentionAxis::kSource;
 }
 
 // The grid of a record; of a classified text with its class in the title, of a passage with the answer marked.
@@ -184,7 +187,8 @@ void choose_view(ViewFlags& flags, const AttentionRecord& record) {
     check(is_one_of(flags.as, {"overlay", "strip", "heads"}),
           "--as {}: expected overlay, strip or heads, because the source of line {} is a picture", flags.as,
           record.line);
-    flags.heads.words = true;
+    flags.heads.words =
+        !has_named_rows(record, flags.heads) && kind_of(record, flags.heads)->rows == AttentionAxis::kTarget;
     return;
   }
   if (flags.as.empty()) flags.as = has_named_rows(record, flags.heads) ? "highlight" : "heatmap";

@@ -14,7 +14,7 @@ namespace fovea {
 namespace {
 
 // Black dims what has no light; a warm white lifts what has, so that it also shows on a dark picture.
-constexpr double kDimmed = 0.8, kLifted = 0.38;
+constexpr double kDimmed = 0.8, kLifted = 0.26;
 constexpr Rgb kLight{255, 246, 214};
 
 PictureFrame frame_of(const Grid& grid, std::span<const float> weights, Label label) {
@@ -34,6 +34,32 @@ void check_picture(const Grid& grid, std::string_view view) {
         "{}: expected a column for each of {} cells, got {}", view, cells, grid.width());
 }
 
+constexpr size_t kMostCells = 11;  // frames of self-attention; with the picture itself they fill whole lines
+
+// The cells with the largest weight on a cell outside of their neighbourhood, none beside another, in their order.
+std::vector<int64_t> far_looking(const Grid& grid) {
+  const int64_t wide = grid.image->columns, cells = grid.image->cells();
+  const auto beside = [wide](int64_t a, int64_t b) {
+    return std::abs(a / wide - b / wide) <= 1 && std::abs(a % wide - b % wide) <= 1;
+  };
+  std::vector<std::pair<float, int64_t>> found;
+  for (int64_t row = 0; row < cells; ++row) {
+    float most = 0;
+    for (int64_t c = 0; c < cells; ++c) {
+      if (!is_absent(grid.at(row, c)) && !beside(row, c)) most = std::max(most, grid.at(row, c));
+    }
+    found.emplace_back(-most, row);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<int64_t> chosen;
+  for (const auto& [weight, row] : found) {
+    const auto near = [&, cell = row](int64_t other) { return beside(cell, other); };
+    if (chosen.size() < kMostCells && std::none_of(chosen.begin(), chosen.end(), near)) chosen.push_back(row);
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
 uint8_t mixed(uint8_t below, uint8_t above, double opacity) {
   return static_cast<uint8_t>(std::lround(below + (above - below) * opacity));
 }
@@ -42,13 +68,20 @@ uint8_t mixed(uint8_t below, uint8_t above, double opacity) {
 
 std::vector<PictureFrame> frames_of(const Grid& grid, std::string_view view) {
   check_picture(grid, view);
-  const bool only_marks = std::all_of(grid.rows.begin(), grid.rows.end(), [](const Label& l) { return l.mark; });
   std::vector<PictureFrame> frames;
-  for (size_t r = 0; r < grid.rows.size(); ++r) {
-    if (grid.rows[r].mark && !only_marks) continue;
+  const auto add = [&](size_t r) -> PictureFrame& {
     const auto row = std::span(grid.weights).subspan(r * grid.columns.size(), grid.columns.size());
     frames.push_back(frame_of(grid, row, grid.rows[r]));
     if (!grid.notes.empty()) frames.back().probability = grid.notes[r].probability;
+    return frames.back();
+  };
+  if (has_cells_as_rows(grid)) {
+    for (const int64_t cell : far_looking(grid)) add(static_cast<size_t>(cell)).from = cell;
+    return frames;
+  }
+  const bool only_marks = std::all_of(grid.rows.begin(), grid.rows.end(), [](const Label& l) { return l.mark; });
+  for (size_t r = 0; r < grid.rows.size(); ++r) {
+    if (!grid.rows[r].mark || only_marks) add(r);
   }
   return frames;
 }
@@ -76,7 +109,13 @@ std::string heads_title(std::span<const Grid> grids) {
   return common + (common.empty() ? "" : ", ") + "mean of all words";
 }
 
-std::string_view each_row(const Grid& grid) { return grid.named_rows ? "row" : "word"; }
+bool has_cells_as_rows(const Grid& grid) {
+  return grid.image && grid.row_name == grid.column_name && grid.height() == grid.image->cells();
+}
+
+std::string_view each_row(const Grid& grid) {
+  return has_cells_as_rows(grid) ? "cell" : grid.named_rows ? "row" : "word";
+}
 
 std::string brightness_text(const PictureStyle& style, std::string_view of_each) {
   const std::string how = style.scale == "linear" ? "" : fmt::format(", {} scale", style.scale);

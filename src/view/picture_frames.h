@@ -17,15 +17,18 @@ struct PictureFrame {
   std::vector<float> cells;        // [rows, columns] of the grid over the picture; an absent cell is 0
   std::optional<double> no_place;  // the weight of the sentinel
   std::optional<double> probability;
+  std::optional<int64_t> from;  // self-attention: the cell that looks, which is outlined
 };
 
-// A frame for each row but special tokens, unless there are only these. Throws an Error for a grid without a picture.
+// A frame for each row but special tokens, unless there are only these. Of self-attention, whose rows are cells, a
+// frame for some of the cells that look far. Throws an Error for a grid without a picture.
 std::vector<PictureFrame> frames_of(const Grid& grid, std::string_view view);
 // A frame for each grid: the mean of its rows, with what its title has of its own as label.
 std::vector<PictureFrame> frames_of_heads(std::span<const Grid> grids);
 std::string heads_title(std::span<const Grid> grids);  // "cross attention, layer 1, mean of all words"
 // States how much weight is how bright: "brightest: the largest weight of each word".
-std::string_view each_row(const Grid& grid);  // what brightness_text calls them: "word" or "row"
+bool has_cells_as_rows(const Grid& grid);
+std::string_view each_row(const Grid& grid);  // what brightness_text calls them: "word", "row" or "cell"
 std::string brightness_text(const PictureStyle& style, std::string_view of_each);
 
 // The width of a drawn picture. Pictures of any shape have about the area of a square with this side, as long as none

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "view/record_image.h"
 #include "view/svg.h"
-#include "view/svg_sentence.h"
 #include "view/svg_text.h"
 #include "view/svg_views.h"
 #include "vision/png.h"
@@ -52,6 +51,17 @@ std::string tooltip(const PictureFrame& frame) {
   if (frame.no_place) text += fmt::format(", no place {}", weight_text(static_cast<float>(*frame.no_place)));
   if (frame.probability) text += fmt::format(", probability {:.1f}%", 100 * *frame.probability);
   return text;
+}
+
+// Outlines a cell in the units of picture_defs.
+void draw_outline(Xml& xml, const RecordImage& image, int64_t cell) {
+  const double width = kPictureUnits / static_cast<double>(image.columns),
+               height = picture_height(image) / static_cast<double>(image.rows);
+  for (const auto& [colour, thick] : {std::pair{"#000000", 10.0}, {"#ffb000", 6.0}}) {
+    xml.open("rect").set("x", width * static_cast<double>(cell % image.columns));
+    xml.set("y", height * static_cast<double>(cell / image.columns)).set("width", width).set("height", height);
+    xml.set("fill", "none").set("stroke", colour).set("stroke-width", thick).leaf();
+  }
 }
 
 class Film {
@@ -111,18 +121,28 @@ class Film {
   Canvas canvas_;
 };
 
-// Writes the caption and how to read the light; returns the y of the frames.
-double draw_heading(Canvas& canvas, std::span<const PictureFrame> frames, const std::string& how, bool sentence) {
-  double y = kMargin;
-  if (sentence) {
-    std::vector<Label> labels;
-    for (const PictureFrame& frame : frames) labels.push_back(frame.label);
-    const Sentence caption = lay_out(labels, {.size = 18, .max_width = kLineWidth});
-    for (size_t i = 0; i < labels.size(); ++i) {
-      draw_word(canvas, caption, i, {.x = kMargin - 3, .y = y - 4, .size = 18, .bold = true});
+// The caption, broken into lines.
+std::vector<std::string> lines_of(std::span<const PictureFrame> frames, double max_ems) {
+  std::vector<std::string> lines;
+  for (const PictureFrame& frame : frames) {
+    const std::string word = shown(frame.label), spaced = (frame.label.space_before ? " " : "") + word;
+    if (lines.empty() || ems(lines.back() + spaced) > max_ems) {
+      lines.push_back(word);
+    } else {
+      lines.back() += spaced;
     }
-    canvas.reach(kMargin + caption.width, y + caption.height);
-    y += caption.height;
+  }
+  return lines;
+}
+
+// Writes the caption, if there is one, and how to read the light; returns the y of the frames.
+double draw_heading(Canvas& canvas, std::span<const PictureFrame> caption, const std::string& how) {
+  constexpr double kSize = 18;
+  double y = kMargin;
+  for (const std::string& line : lines_of(caption, kLineWidth / kSize)) {
+    canvas.text(shorten(line, kLineWidth / kSize), {.x = kMargin, .y = y + kSize, .size = kSize, .bold = true});
+    canvas.reach(kMargin + std::min(ems(line) * kSize * 1.08, kLineWidth), y + kSize);
+    y += kSize * 1.5;
   }
   canvas.text(how, {.x = kMargin, .y = y + 12, .size = 12, .css_class = "faint"});
   canvas.reach(kMargin + ems(how) * 12, y + 12);
@@ -134,8 +154,10 @@ constexpr double kStripSide = 132, kOverlaySide = 280;
 std::string draw_words(const Grid& grid, const PictureStyle& style, std::string_view view, double side) {
   const std::vector<PictureFrame> frames = frames_of(grid, view);
   Film film(*grid.image, frames, style, side);
+  const bool is_sentence = !grid.named_rows && !has_cells_as_rows(grid);
   const std::string how = grid.title + "; " + brightness_text(style, each_row(grid));
-  return film.svg(grid.title, draw_heading(film.canvas(), frames, how, !grid.named_rows));
+  return film.svg(grid.title,
+                  draw_heading(film.canvas(), std::span(frames).first(is_sentence ? frames.size() : 0), how));
 }
 
 }  // namespace
@@ -148,8 +170,9 @@ std::string picture_defs(const RecordImage& image, std::span<const PictureFrame>
   Xml xml;
   const double height = picture_height(image);
   const auto add = [&](const std::string& id, const std::string& uri) {
-    xml.open("image").set("id", id).set("width", kPictureUnits).set("height", height);
-    xml.set("preserveAspectRatio", "none").set("href", uri).leaf();
+    xml.open("image");
+    if (!id.empty()) xml.set("id", id);
+    xml.set("width", kPictureUnits).set("height", height).set("preserveAspectRatio", "none").set("href", uri).leaf();
   };
   xml.open("defs");
   add("photo", jpeg_data_uri(image));
@@ -162,7 +185,10 @@ std::string picture_defs(const RecordImage& image, std::span<const PictureFrame>
       pixels.bytes.insert(pixels.bytes.end(),
                           {colour.red, colour.green, colour.blue, static_cast<uint8_t>(std::lround(255 * opacity))});
     }
-    add(fmt::format("light{}", i), "data:image/png;base64," + to_base64(encode_png(pixels)));
+    xml.open("g").set("id", fmt::format("light{}", i));
+    add("", "data:image/png;base64," + to_base64(encode_png(pixels)));
+    if (frames[i].from) draw_outline(xml, image, *frames[i].from);
+    xml.close();
   }
   xml.close();
   return xml.take();
@@ -180,7 +206,7 @@ std::string picture_heads_svg(std::span<const Grid> grids, const PictureStyle& s
   const std::vector<PictureFrame> frames = frames_of_heads(grids);
   Film film(*grids[0].image, frames, style, kStripSide);
   const std::string title = heads_title(grids), how = title + "; " + brightness_text(style, "head");
-  return film.svg(title, draw_heading(film.canvas(), frames, how, false));
+  return film.svg(title, draw_heading(film.canvas(), {}, how));
 }
 
 }  // namespace fovea

@@ -70,7 +70,7 @@ class Film {
     for (int64_t line = 0; line < size_.height / 2; ++line) {
       for (size_t i = first; i < end; ++i) {
         move_to(i - first);
-        draw_pixels(lights[i - first], line);
+        draw_pixels(i == 0 ? nullptr : &frames_[i - 1], lights[i - first], line);
       }
       page_.end_line();
     }
@@ -91,10 +91,20 @@ class Film {
 
   bool halves() const { return page_.coloured() && page_.terminal().unicode; }
 
+  // Whether the pixel is the centre of the cell that looks.
+  bool is_from(const PictureFrame* frame, int64_t x, int64_t line) const {
+    if (frame == nullptr || !frame->from) return false;
+    const int64_t row = *frame->from / image_.columns, column = *frame->from % image_.columns;
+    return x == (2 * column + 1) * size_.width / (2 * image_.columns) &&
+           line == (2 * row + 1) * size_.height / (4 * image_.rows);
+  }
+
   // An empty light leaves the picture as it is.
-  void draw_pixels(const std::vector<float>& light, int64_t line) {
+  void draw_pixels(const PictureFrame* frame, const std::vector<float>& light, int64_t line) {
     for (int64_t x = 0; x < size_.width; ++x) {
-      if (!page_.coloured()) {
+      if (is_from(frame, x, line)) {
+        page_.write("o", {.text = Rgb{0, 0, 0}, .ground = Rgb{0xff, 0xb0, 0}});
+      } else if (!page_.coloured()) {
         draw_shade(light[static_cast<size_t>(line * size_.width + x)]);
       } else if (halves()) {
         page_.write("▀", {.text = colour(light, 2 * line, 2 * line, x),

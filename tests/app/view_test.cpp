@@ -56,6 +56,36 @@ TEST_F(App, ViewWritesFilesByTheirNames) {
   EXPECT_EQ(json_lines(write("p.json", "heatmap")).size(), 1u);
 }
 
+TEST_F(App, ARecordOfAPictureIsDrawnInEveryFormat) {
+  const std::string record = FOVEA_CAPTION_RECORD;
+  const Outcome strip = fovea_command({"view", record});
+  EXPECT_EQ(strip.status, 0) << strip.err;
+  EXPECT_NE(strip.out.find("picture: scene.jpg (48 x 32)\ncaption: a red house\n"), std::string::npos) << strip.out;
+  EXPECT_NE(strip.out.find("no place 55%"), std::string::npos) << strip.out;
+  for (const char* picture : {"overlay", "strip", "heads"}) {
+    for (const char* ending : {"svg", "html", "txt"}) {
+      const std::string path = folder->file(std::string("p.") + ending);
+      const Outcome got = fovea_command({"view", record, "--as", picture, "-o", path});
+      EXPECT_EQ(got.status, 0) << got.err;
+      EXPECT_GT(read_file(path).size(), 300u);
+    }
+  }
+  const auto refused = [&](const std::vector<std::string>& flags, const char* says) {
+    std::vector<std::string> command = {"view", record};
+    command.insert(command.end(), flags.begin(), flags.end());
+    const Outcome got = fovea_command(command);
+    EXPECT_NE(got.status, 0);
+    EXPECT_NE(got.err.find(says), std::string::npos) << got.err;
+  };
+  refused({"--as", "heatmap"}, "--as heatmap: expected overlay, strip or heads, because the source of line 1 is a");
+  refused({"-f", "pharaoh"}, "format pharaoh: expected a source text to align, got the picture scene.jpg");
+  const Outcome text = fovea_command({"view", "-m", model(), "a b c", "--as", "strip"});
+  EXPECT_NE(text.err.find("--as strip: expected attention over a picture, got cross of a text"), std::string::npos)
+      << text.err;
+  const Outcome json = fovea_command({"view", record, "-f", "json"});
+  EXPECT_EQ(json_lines(json.out).at(0)["image"]["name"], "scene.jpg");
+}
+
 TEST_F(App, RecordsOfATextAreWhatTranslateWrites) {
   const std::string input = folder->file("in.txt", "a b c\n\nd e\n");
   const std::vector<std::string> search = {"--beam", "3", "--nbest", "2", "--max-length", "6"};

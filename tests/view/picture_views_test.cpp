@@ -204,6 +204,34 @@ TEST(Light, FramesLeaveOutTheEndMark) {
   EXPECT_EQ(frames_of(grid_of(caption_of({})), "strip").size(), 1u);  // nothing but an end mark
 }
 
+// Self-attention of a non-local block over 8 x 8 cells: a cell looks at itself, and cells 9 and 54 at one another.
+AttentionRecord two_shapes() {
+  AttentionRecord r = caption_of({});
+  r.task = "classify", r.target.clear(), r.steps.clear(), r.target_text.clear();
+  r.classes = {{"same", 0.9}, {"different", 0.1}};
+  r.image->rows = r.image->columns = 8;
+  RecordedAttention a{.kind = "encoder-self", .mechanism = "embedded-gaussian", .scope = "global", .selection = "soft"};
+  a.rows = a.columns = 64;
+  for (int64_t row = 0; row < 64; ++row) {
+    const int64_t other = row == 9 ? 54 : row == 54 ? 9 : row;
+    for (int64_t c = 0; c < 64; ++c) a.weights.push_back(c == other ? 0.685F : 0.005F);
+  }
+  r.attentions = {a};
+  return r;
+}
+
+TEST(Light, SelfAttentionShowsTheCellsThatLookFar) {
+  const AttentionRecord record = record_from_json(to_json(two_shapes()), "here");
+  const std::vector<PictureFrame> frames = frames_of(reduce(record, {}), "strip");
+  ASSERT_EQ(frames.size(), 11u);
+  std::vector<int64_t> from;
+  for (const PictureFrame& frame : frames) from.push_back(frame.from.value());
+  EXPECT_TRUE(std::is_sorted(from.begin(), from.end()));
+  for (const int64_t cell : {9, 54}) EXPECT_EQ(std::count(from.begin(), from.end(), cell), 1) << cell;
+  EXPECT_NE(strip_svg(reduce(record, {}), {}).find("stroke=\"#ffb000\""), std::string::npos);
+  EXPECT_NE(strip_text(reduce(record, {}), {}, {.width = 80}).find("·o"), std::string::npos);
+}
+
 using PictureViews = PictureChecks;
 
 TEST_F(PictureViews, AreXmlWithEveryWordAndNothingFromOutside) {
