@@ -21,6 +21,7 @@
 #include "fovea/console.h"
 #include "fovea/evaluate_alignment.h"
 #include "fovea/evaluate_answers.h"
+#include "fovea/evaluate_captions.h"
 #include "fovea/evaluate_classes.h"
 #include "fovea/evaluate_summaries.h"
 #include "fovea/flags.h"
@@ -38,9 +39,11 @@ using Json = nlohmann::ordered_json;
 struct EvaluateFlags : ModelFlags {
   std::vector<std::string> references, names;                 // names of metrics: empty to choose by the model's task
   std::string hypotheses, source, output, groups, tokenizer;  // tokenizer: empty to choose by the text
-  int64_t lead = -1;  // sentences of the baseline; -1 to choose by the model's task
-  bool by_length = false, several = false, json = false, lowercase = false;
-  SearchOptions search;
+  int64_t lead = -1;      // sentences of the baseline; -1 to choose by the model's task
+  std::string documents;  // of CIDEr-D
+  bool captions = false, by_length = false, several = false, json = false, lowercase = false;
+  SearchFlags search_flags;
+  SearchOptions search;  // with the flags
   AlignmentTest alignment;
 };
 
@@ -289,6 +292,12 @@ int evaluate_links(const EvaluateFlags& flags) {
 
 int evaluate(EvaluateFlags flags) {
   if (!flags.alignment.gold.empty()) return evaluate_links(flags);
+  check(flags.documents.empty() || flags.captions, "--document-frequencies: expected --captions, too");
+  if (flags.captions) {
+    check(!flags.hypotheses.empty() && flags.references.size() == 1,
+          "evaluate: --captions needs --hypotheses and one file of --references");
+    return evaluate_captions({flags.hypotheses, flags.references.front(), flags.documents, flags.json});
+  }
   const std::string task = flags.models.empty() ? "" : task_of_model(find_model(flags.models.front()));
   const std::string answer_metrics = answer_metrics_among(flags.names);
   if (task == "answer") {
@@ -306,7 +315,7 @@ int evaluate(EvaluateFlags flags) {
   check(flags.lead <= 0 || !flags.source.empty(), "evaluate: --lead needs --source");
   check(!flags.several || !flags.source.empty(), "evaluate: --join-sources needs --source");
   check(!flags.by_length || !flags.source.empty(), "evaluate: --by-length needs --source");
-  check_search_flags(flags.search);
+  flags.search = flags.search_flags.checked_for_task(task);
   choose_metrics(flags);
   TestSet set = read_set(flags);
   Json json{{"segments", set.segments.size()}};
@@ -346,7 +355,9 @@ int evaluate(EvaluateFlags flags) {
 
 void add_evaluate(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand(
-      "evaluate", "Evaluate translations, summaries or replies: BLEU and chrF (as sacreBLEU), ROUGE, error rates.");
+      "evaluate",
+      "Evaluate translations, summaries, replies or captions: BLEU and chrF (as sacreBLEU), ROUGE, CIDEr-D, error "
+      "rates.");
   const auto flags = std::make_shared<EvaluateFlags>();
   command->add_option("--hypotheses", flags->hypotheses, "Translations to evaluate, one per line.")->type_name("FILE");
   add_model_flags(*command, *flags)
@@ -396,13 +407,23 @@ void add_evaluate(CLI::App& app, Run& run) {
           "Evaluate word alignments against this gold standard instead (0-0 1?2 ...; ? for possible links): those in "
           "--hypotheses, or those of each head of --model when it is forced to produce --references.")
       ->type_name("GOLD");
+  command->add_flag("--captions", flags->captions,
+                    "Evaluate captions of images: BLEU-1 to 4, ROUGE-L and CIDEr-D as coco-caption computes them, all "
+                    "times 100. --references has lines `image<TAB>caption`, several an image, or COCO's JSON; "
+                    "--hypotheses the same with one caption an image, or a caption a line in the order of the images.");
+  command
+      ->add_option(
+          "--document-frequencies", flags->documents,
+          "With --captions: captions of other images, whose document frequencies CIDEr-D uses instead of those "
+          "of the references.")
+      ->type_name("FILE");
   command->add_option("--first", flags->alignment.first, "With --alignment: index of the first word.")
       ->check(CLI::IsMember({0, 1}));
   command->add_flag("--store-best", flags->alignment.store_best,
                     "With --alignment and --model: store in the model's config.json what aligns best, one head or a "
                     "combination of heads, for --heads best.");
   command->add_flag("--json", flags->json, "Print the results as JSON.");
-  add_flags(*command, flags->search, "Search");
+  flags->search_flags.add_to(*command, search_group("Search"));
   command->callback([flags, &run] { run = [flags] { return evaluate(*flags); }; });
 }
 

@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "decode/options.h"
 #include "store/shipped.h"
+#include "store/task_names.h"
 
 namespace fovea::app {
 
@@ -42,12 +43,14 @@ std::string with_flags(const std::string& message, SearchOptions search) {
 
 }  // namespace
 
-void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const std::string& group) {
+void detail::add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const std::string& group,
+                       const Note& note) {
   for (const Field& field : fields->list()) {
     const std::string flag = flag_of(field.key());
-    const auto set = [fields, flag, key = field.key()](const std::string& word) {
+    const auto set = [fields, flag, note, key = field.key()](const std::string& word) {
       try {
         fields->find(key).set_text(word);
+        if (note) note(key, word);
       } catch (const Error& error) {
         throw CLI::ValidationError(flag + std::string(error.what()).substr(key.size()));  // it begins with the key
       }
@@ -73,11 +76,52 @@ std::string flag_of(std::string_view key) {
   return flag;
 }
 
-void check_search_flags(const SearchOptions& search) {
+void check_search_flags(const SearchOptions& search, const SearchOptions& defaults) {
   check_options(search, flag_of);
-  for (const UnusedSetting& unused : unused_settings(search)) {
+  SearchOptions chosen = search, usual = defaults;
+  for (const UnusedSetting& unused : unused_settings(fields_of(chosen), fields_of(usual), {})) {
     fmt::print(stderr, "warning: {}\n", with_flags(unused.message, search));
   }
+}
+
+void SearchFlags::add_to(CLI::App& command, const std::string& group, std::string_view task) {
+  // The flags are checked as they are read, one by one, in settings of their own.
+  const auto shown = std::make_shared<SearchOptions>(default_search(task));
+  const auto note = [this, shown](const std::string& key, const std::string& word) { given_.emplace_back(key, word); };
+  detail::add_flags(command, std::make_shared<Fields>(fields_of(*shown)), group, note);
+}
+
+SearchOptions SearchFlags::for_task(std::string_view task) const {
+  SearchOptions search = default_search(task);
+  Fields fields = fields_of(search);
+  bool beam = false;
+  for (const auto& [key, word] : given_) {
+    fields.find(key).set_text(word);
+    beam = beam || key == "beam";
+  }
+  if (search.sample && !beam) search.beam = 1;  // the default of the task would contradict the flag
+  return search;
+}
+
+SearchOptions SearchFlags::checked_for_task(std::string_view task) const {
+  const SearchOptions search = for_task(task);
+  check_search_flags(search, default_search(task));
+  return search;
+}
+
+std::string search_group(const std::string& heading) {
+  std::string tasks;
+  for (const TaskName& task : kTaskNames) {
+    SearchOptions plain, usual = default_search(task.name);
+    const Fields before = fields_of(plain), after = fields_of(usual);
+    std::string changes;
+    for (size_t i = 0; i < before.list().size(); ++i) {
+      if (before.list()[i].text() == after.list()[i].text()) continue;
+      changes += fmt::format(" {} {}", flag_of(after.list()[i].key()), after.list()[i].text());
+    }
+    if (!changes.empty()) tasks += fmt::format("; by default{} for the task {}", changes, task.name);
+  }
+  return heading + tasks;
 }
 
 CLI::Validator at_least(double low) {

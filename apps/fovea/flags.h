@@ -3,8 +3,11 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fields.h"
@@ -14,8 +17,11 @@
 namespace fovea::app {
 
 namespace detail {
-void add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const std::string& group);
-}
+// `note` is called with each setting that is given and its value as text.
+using Note = std::function<void(const std::string& key, const std::string& word)>;
+void add_flags(CLI::App& command, const std::shared_ptr<Fields>& fields, const std::string& group,
+               const Note& note = {});
+}  // namespace detail
 
 // The settings must outlive the command.
 template <class Settings> void add_flags(CLI::App& command, Settings& settings, const std::string& group) {
@@ -25,8 +31,23 @@ template <class Settings> void add_flags(CLI::App& command, Settings& settings, 
 std::string flag_of(std::string_view key);  // "--max-length" for the setting max_length
 
 // Throws an Error, which names the flags, if the options of a search contradict each other. Prints a warning for each
-// that is not at its default and has no effect beside the others.
-void check_search_flags(const SearchOptions& search);
+// that differs from the default and has no effect beside the others.
+void check_search_flags(const SearchOptions& search, const SearchOptions& defaults = {});
+
+// The flags of a search for a command whose models are of several tasks: what the user leaves out is the default of the
+// task.
+class SearchFlags {
+ public:
+  // The flags show the defaults of `task`.
+  void add_to(CLI::App& command, const std::string& group, std::string_view task = "sequence");
+  SearchOptions for_task(std::string_view task) const;
+  SearchOptions checked_for_task(std::string_view task) const;  // by check_search_flags
+
+ private:
+  std::vector<std::pair<std::string, std::string>> given_;  // settings and their values as text
+};
+// The heading of these flags, with the tasks whose defaults are not those that the flags show.
+std::string search_group(const std::string& heading);
 
 // A check whose message says what was expected.
 CLI::Validator at_least(double low);

@@ -27,17 +27,20 @@ constexpr size_t kLinesAtOnce = 4096;           // lines that are sorted by leng
 
 // What the two commands call the same things.
 struct Words {
-  std::string_view command, done, result, unit, typed;
+  std::string_view task, command, done, result, unit, typed;
 };
-constexpr Words kTranslate = {"translate", "translated", "translation", "line", "type one sentence per line"};
-constexpr Words kSummarise = {"summarise", "summarised", "summary", "document", "type one document per line"};
+constexpr Words kTranslate = {"sequence",    "translate", "translated",
+                              "translation", "line",      "type one sentence per line"};
+constexpr Words kSummarise = {"summarise", "summarise", "summarised",
+                              "summary",   "document",  "type one document per line"};
 
 struct TranslateFlags : ModelFlags {
   Words words = kTranslate;
   std::vector<std::string> texts, files;
   std::string input = "-", output;
   bool json = false;
-  SearchOptions search;
+  SearchFlags search_flags;
+  SearchOptions search;  // with the flags
 };
 
 std::string json_line(const std::string& source, const Translation& translation, const Words& words) {
@@ -155,7 +158,7 @@ std::string document(const std::string& path) {
   return text;
 }
 
-int translate(const TranslateFlags& flags) {
+int translate(TranslateFlags flags) {
   const std::string command(flags.words.command);
   if (flags.models.empty()) {
     if (const std::string wrong = model_among_texts(command, flags.texts); !wrong.empty()) return misused(wrong);
@@ -163,7 +166,7 @@ int translate(const TranslateFlags& flags) {
   if (const std::string hint = unquoted_sentence(command, flags.texts); !hint.empty()) {
     fmt::print(stderr, "{}\n", hint);
   }
-  check_search_flags(flags.search);
+  flags.search = flags.search_flags.checked_for_task(flags.words.task);
   LineTranslator translator(flags);
   if (!flags.texts.empty()) {
     for (const std::string& text : flags.texts) {
@@ -213,7 +216,7 @@ void add_translate(CLI::App& app, Run& run) {
   command->add_option("-o,--output", flags->output, "File for the translations; standard output by default.")
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "Print one JSON object per line, with scores and all hypotheses.");
-  add_flags(*command, flags->search, "Search");
+  flags->search_flags.add_to(*command, "Search", flags->words.task);
   command->footer(
       "Without --model, English is translated to Chinese and Chinese to English by the shipped models.\n"
       "With --nbest above 1, each line of output is: line number (from 1) ||| translation ||| score.");
@@ -224,10 +227,6 @@ void add_summarise(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("summarise", "Summarise documents, one a line or one a file.");
   const auto flags = std::make_shared<TranslateFlags>();
   flags->words = kSummarise;
-  // What was best for titles of abstracts (validation part).
-  flags->search.beam = 8;
-  flags->search.length_penalty = 1.2;
-  flags->search.no_repeat_ngram = 3;
   CLI::Option* texts =
       command->add_option("text", flags->texts, "Document to summarise, instead of --input; each argument is one.");
   texts->type_name("TEXT");
@@ -244,7 +243,7 @@ void add_summarise(CLI::App& app, Run& run) {
   command->add_option("-o,--output", flags->output, "File for the summaries, one a line; standard output by default.")
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "Print one JSON object per document, with scores and all hypotheses.");
-  add_flags(*command, flags->search, "Search");
+  flags->search_flags.add_to(*command, "Search", flags->words.task);
   command->footer(
       "Without --model, the shipped model titles gives an abstract its title.\n"
       "A document that is longer than the model reads is truncated with a warning.");

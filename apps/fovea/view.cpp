@@ -254,7 +254,6 @@ int view(ViewFlags flags) {
   if (flags.models.empty() && !all_folders) {
     if (const std::string wrong = model_among_texts("view", flags.what); !wrong.empty()) return misused(wrong);
   }
-  check_search_flags(flags.search);
   const std::string format = format_of(flags);
   const bool binary = is_one_of(format, {"png", "pdf", "npy", "npz"});
   check(!binary || !flags.output.empty() || isatty(STDOUT_FILENO) != 1,
@@ -264,6 +263,8 @@ int view(ViewFlags flags) {
   if (flags.models.empty() && flags.passage.empty() && !flags.what.empty() && is_sentence(flags.what.front())) {
     flags.models = {model_for(flags.what.front())};
   }
+  const std::string task = flags.models.empty() ? "" : task_of_model(find_model(flags.models.front()));
+  flags.search = flags.search_flags.checked_for_task(task);
   if (flags.models.empty()) {
     check(flags.target.empty() && flags.input.empty(), "view: --target and --input need --model");
     if (all_folders) return show_runs(flags, format);
@@ -319,7 +320,7 @@ void add_view(CLI::App& app, Run& run) {
   add_flags(*command, flags->heads, "Heads");
   add_flags(*command, flags->style, "Picture");
   add_flags(*command, flags->align, "Alignment (pharaoh)");
-  add_flags(*command, flags->search, "Search");
+  flags->search_flags.add_to(*command, search_group("Search"));
   command->footer(
       "A heat map in the terminal, an animation of decoding, the worst sentences of a file, and the curves of a run:\n"
       "  fovea view -m runs/dates 'the 3rd of may 1986'\n"

@@ -18,7 +18,8 @@ struct ViewFlags : ModelFlags {
   int64_t line = 0, alternatives = 5;
   bool scores = false;
   bool one_attention = false, combined = false;  // whether --attention and --heads were given
-  SearchOptions search;
+  SearchFlags search_flags;
+  SearchOptions search;  // with the flags
   ReduceOptions heads;
   PictureStyle style;
   AlignOptions align;

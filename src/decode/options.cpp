@@ -62,6 +62,16 @@ void SearchOptions::describe(Fields& f) {
   f.add("seed", seed, "Random seed for sampling.").at_least(0).needs(sample, need_sampling);
 }
 
+SearchOptions default_search(std::string_view task) {
+  SearchOptions search;
+  if (task == "summarise") {  // titles of abstracts
+    search.beam = 8;
+    search.length_penalty = 1.2;
+    search.no_repeat_ngram = 3;
+  }
+  return search;
+}
+
 void check_options(const SearchOptions& options, const OptionName& name_of) {
   SearchOptions copy = options;
   Fields fields = fields_of(copy);

@@ -3,10 +3,15 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "decode/search.h"
 
 namespace fovea {
+
+// The search of a model of a task where the user does not choose: what was best on the validation part of the shipped
+// model of the task. Greedy for the tasks that are not mentioned.
+SearchOptions default_search(std::string_view task);
 
 // Throws an Error if the options are invalid or contradict each other. `name_of` returns how the user calls the option
 // of a key, for instance "--top-k" for "top_k"; without it, the keys are named.

@@ -20,12 +20,29 @@ constexpr int64_t kFormat = 1;
 std::string config_path(const std::string& folder) { return folder + "/config.json"; }
 std::string weights_path(const std::string& folder) { return folder + "/model.safetensors"; }
 
+// The name of the files with the vocabulary of a side.
+std::string stem_of(const std::string& folder, const std::string& side) {
+  const bool shared = side == "target" && !has_vocabulary(folder, side) && has_vocabulary(folder, "source") &&
+                      std::filesystem::exists(config_path(folder)) && is_text_to_text(task_of_model(folder));
+  return shared ? "source" : side;
+}
+
 }  // namespace
 
+bool has_side(const std::string& folder, const std::string& side) {
+  return has_vocabulary(folder, stem_of(folder, side));
+}
+
+std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side) {
+  return load_vocabulary(folder, stem_of(folder, side));
+}
+
 std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side, int64_t words) {
-  std::shared_ptr<const Vocabulary> vocabulary = load_vocabulary(folder, side);
-  check(vocabulary->size() == words, "{}/{}.{}: expected {} tokens, as in config.json, got {}", folder, side,
-        vocabulary->extension(), words, vocabulary->size());
+  std::shared_ptr<const Vocabulary> vocabulary = load_side(folder, side);
+  const std::string stem = stem_of(folder, side);
+  check(vocabulary->size() == words, "{}/{}.{}: expected {} tokens{}, as in config.json, got {}", folder, stem,
+        vocabulary->extension(), words, stem == side ? "" : ", because there is no other vocabulary for the " + side,
+        vocabulary->size());
   return vocabulary;
 }
 
@@ -139,7 +156,12 @@ int64_t load_matching_weights(const std::string& folder, const Parameters& param
 }
 
 void save_packed(const std::string& folder, const LoadedModel& model) {
-  save_model_description(folder, model.config, *model.source, *model.target);
+  create_model_folder(folder);
+  save_config(folder, model.config);
+  save_vocabulary(*model.source, folder, "source");
+  const bool shared =
+      model.source->extension() == model.target->extension() && model.source->bytes() == model.target->bytes();
+  if (!shared) save_vocabulary(*model.target, folder, "target");
   save_packed_weights(folder, *model.parameters);
 }
 

@@ -1,5 +1,6 @@
 // A model as a folder: config.json, model.safetensors, and a vocabulary each for source and target
-// (source.spm or source.vocab, target.spm or target.vocab). It has everything that decoding needs and nothing else.
+// (source.spm or source.vocab, target.spm or target.vocab). It has everything that decoding needs and nothing else. A
+// packed model whose two vocabularies are the same has only the source's.
 #pragma once
 
 #include <memory>
@@ -58,11 +59,16 @@ void save_weights(const std::string& folder, const Parameters& parameters, const
 void load_weights(const std::string& folder, const Parameters& parameters);
 // Loads only the parameters that the folder has by name and shape, and returns the number of their elements.
 int64_t load_matching_weights(const std::string& folder, const Parameters& parameters);
-// Saves a model with 8-bit matrices, in a quarter of its size, as models are shipped.
+// Saves a model with 8-bit matrices, in a quarter of its size, as models are shipped. A vocabulary that both sides
+// share is written once.
 void save_packed(const std::string& folder, const LoadedModel& model);
 
 // The parts of a folder that models of every task have.
 void create_model_folder(const std::string& folder);
+// Whether the folder has a vocabulary for a side; that of the source is also for the target where a model from text to
+// text has no other.
+bool has_side(const std::string& folder, const std::string& side);
+std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side);
 // The vocabulary of a side. Error unless it has as many tokens as config.json says.
 std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side, int64_t words);
 void save_packed_weights(const std::string& folder, const Parameters& parameters);

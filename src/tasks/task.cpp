@@ -18,10 +18,10 @@
 namespace fovea {
 
 std::shared_ptr<const Vocabulary> TaskSetup::known_vocabulary(const std::string& stem) const {
-  if (!resume_folder.empty()) return load_vocabulary(resume_folder, stem);
+  if (!resume_folder.empty()) return load_side(resume_folder, stem);
   const std::string& pretrained = recipe.training.pretrained;
-  if (pretrained.empty() || !has_vocabulary(pretrained, stem)) return nullptr;
-  return load_vocabulary(pretrained, stem);
+  if (pretrained.empty() || !has_side(pretrained, stem)) return nullptr;
+  return load_side(pretrained, stem);
 }
 
 const std::vector<std::string>& Task::messages() const {

@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "app/app.h"
+#include "base/files.h"
 
 namespace fovea {
 namespace {
@@ -134,6 +136,75 @@ TEST_F(Talk, Summarises) {
   EXPECT_TRUE(json.contains("summary"));
   expect_failure({"summarise", "-m", model(), "--file", folder->file("nothing")}, 1, "nothing: cannot open");
   expect_failure({"summarise", "-m", model(), "--file", file, "a"}, 2, "excludes");
+}
+
+// The untrained model of a few steps, as one that summarises.
+std::string summariser(const TemporaryFolder& folder, const std::string& model) {
+  const std::string copy = folder.file("summariser");
+  std::filesystem::remove_all(copy);
+  std::filesystem::copy(model, copy);
+  std::string config = read_file(copy + "/config.json");
+  const std::string task = "\"sequence\"";
+  config.replace(config.find(task), task.size(), "\"summarise\"");
+  write_file_atomically(copy + "/config.json", config);
+  return copy;
+}
+
+TEST_F(Talk, EveryCommandSearchesAsTheTaskDoesByDefault) {
+  const std::string titles = summariser(*folder, model());
+  const auto record = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"view", "-m", titles, "a b c", "-f", "json", "--max-length", "6"});
+    const Outcome got = fovea_command(flags);
+    EXPECT_EQ(got.status, 0) << got.err;
+    EXPECT_EQ(got.err, "") << "no warning of a default of the task";
+    return Json::parse(got.out);
+  };
+  const std::string summary = fovea_command({"summarise", "-m", titles, "a b c", "--max-length", "6"}).out;
+  EXPECT_EQ(record({})["search"], "beam 8");
+  EXPECT_EQ(record({})["target"]["text"].get<std::string>() + "\n", summary);
+  EXPECT_EQ(record({"--beam", "1"})["search"], "greedy");
+  EXPECT_EQ(record({"--sample"})["search"], "sampled");
+  const Outcome warned =
+      fovea_command({"view", "-m", titles, "a b c", "--beam", "1", "--length-penalty", "0.9", "--max-length", "6"});
+  EXPECT_NE(warned.err.find("--length-penalty"), std::string::npos) << warned.err;
+  const Outcome evaluated =
+      fovea_command({"evaluate", "-m", titles, "-s", folder->file("s", "a b c\n"), "-r", folder->file("r", "a b\n"),
+                     "--max-length", "6", "-o", folder->file("written")});
+  EXPECT_EQ(evaluated.status, 0) << evaluated.err;
+  EXPECT_EQ(read_file(folder->file("written")), summary);
+  // A model of another task is still searched greedily.
+  const Outcome plain = fovea_command({"view", "-m", model(), "a b c", "-f", "json", "--max-length", "6"});
+  EXPECT_EQ(Json::parse(plain.out)["search"], "greedy");
+}
+
+TEST_F(Talk, EvaluatesCaptions) {
+  const std::string references =
+      folder->file("captions.tsv", "1.jpg\tA dog runs.\n2.jpg\tTwo cats sleep\n1.jpg\tA brown dog is running\n");
+  const std::string hypotheses = folder->file("h.tsv", "2.jpg\ttwo cats sleep\n1.jpg\ta dog runs\n");
+  const std::vector<std::string> command = {"evaluate", "--captions", "--hypotheses", hypotheses, "-r", references};
+  const Outcome text = fovea_command(command);
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_TRUE(text.out.starts_with("2 images, 3 references\nBLEU-1 / 2 / 3 / 4 = 100.00 / 100.00 / 100.00 / 0.0"))
+      << text.out;
+  EXPECT_NE(text.out.find("ROUGE-L = 100.00\nCIDEr-D = "), std::string::npos) << text.out;
+  std::vector<std::string> with_json = command;
+  with_json.push_back("--json");
+  const Json json = Json::parse(fovea_command(with_json).out);
+  EXPECT_EQ(json["images"], 2);
+  EXPECT_NEAR(json["rouge-l"].get<double>(), 100, 1e-6);
+  EXPECT_GT(json["cider-d"].get<double>(), 500);
+  with_json.insert(with_json.end(), {"--document-frequencies", folder->file("d.tsv", "3.jpg\ta dog\n")});
+  const Outcome single = fovea_command(with_json);
+  EXPECT_NE(single.err.find("warning: CIDEr-D is 0"), std::string::npos) << single.err;
+  EXPECT_EQ(Json::parse(single.out)["cider-d"], 0);
+  EXPECT_EQ(fovea_command({"evaluate", "--captions", "--hypotheses", folder->file("h", "a dog runs\ntwo cats sleep\n"),
+                           "-r", references})
+                .out,
+            text.out);
+  expect_failure({"evaluate", "--captions", "-r", references}, 1, "--captions needs --hypotheses");
+  expect_failure({"evaluate", "--captions", "--hypotheses", folder->file("h", "1.jpg\tx\n"), "-r", references}, 1,
+                 "got none of 2.jpg");
+  expect_failure({"evaluate", "--document-frequencies", "x", "--hypotheses", "h", "-r", "r"}, 1, "expected --captions");
 }
 
 TEST_F(Talk, EvaluatesSummariesAndReplies) {

@@ -58,6 +58,40 @@ TEST(ModelFolder, APackedModelGivesAlmostTheSameLogits) {
   EXPECT_NE(after, before);
 }
 
+TEST(ModelFolder, APackedModelHasAVocabularyOfBothSidesOnce) {
+  const Saved saved;
+  const TemporaryFolder packed;
+  const std::string folder = packed.file("model");
+  save_packed(folder, load_model(saved.folder.path(), Device::cpu()));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/source.vocab"));
+  EXPECT_FALSE(std::filesystem::exists(folder + "/target.vocab"));
+  EXPECT_TRUE(has_side(folder, "target"));
+  EXPECT_FALSE(has_side(folder, "characters"));
+  const LoadedModel loaded = load_model(folder, Device::cpu());
+  EXPECT_EQ(loaded.target->bytes(), saved.vocabulary->bytes());
+  // It may be packed again.
+  save_packed(packed.file("again"), loaded);
+  EXPECT_EQ(read_file(packed.file("again/model.safetensors")), read_file(folder + "/model.safetensors"));
+
+  // A classifier's vocabulary is not that of a target.
+  std::string config = read_file(folder + "/config.json");
+  config.replace(config.find("\"sequence\""), 10, "\"classify\"");
+  write_file_atomically(folder + "/config.json", config);
+  EXPECT_FALSE(has_side(folder, "target"));
+}
+
+TEST(ModelFolder, APackedModelHasTwoVocabulariesThatDiffer) {
+  const Saved saved;
+  LoadedModel model = load_model(saved.folder.path(), Device::cpu());
+  const std::vector<std::string> lines = {"e f g h"};
+  VocabularyOptions options;
+  options.kind = "word";
+  model.target = train_vocabulary(lines, options).vocabulary;
+  const TemporaryFolder packed;
+  save_packed(packed.file("model"), model);
+  EXPECT_EQ(load_model(packed.file("model"), Device::cpu()).target->bytes(), model.target->bytes());
+}
+
 TEST(ModelFolder, ErrorsNameTheFileAtFault) {
   const Saved saved;
   const std::string folder = saved.folder.path();
@@ -98,7 +132,12 @@ TEST(ModelFolder, ErrorsNameTheFileAtFault) {
   EXPECT_ERROR(load_model(folder, Device::cpu()), "model.safetensors: cannot open");
   write_file_atomically(folder + "/model.safetensors", weights);
   std::filesystem::remove(folder + "/target.vocab");
-  EXPECT_ERROR(load_model(folder, Device::cpu()), "target");
+  with("\"target_words\": 8", "\"target_words\": 9");
+  EXPECT_ERROR(
+      load_model(folder, Device::cpu()),
+      "source.vocab: expected 9 tokens, because there is no other vocabulary for the target, as in config.json");
+  std::filesystem::remove(folder + "/source.vocab");
+  EXPECT_ERROR(load_model(folder, Device::cpu()), "source.vocab, found neither");
 }
 
 }  // namespace

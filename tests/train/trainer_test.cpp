@@ -359,5 +359,29 @@ TEST(Trainer, StartsFromAPretrainedModel) {
   EXPECT_THROW(train(missing, Start::kNew), Error);
 }
 
+TEST(Trainer, AFolderWithOneVocabularyForBothSidesIsStartedFromAndResumed) {
+  const TemporaryFolder folder;
+  Recipe first = small_recipe(folder.file("first"));
+  first.data.shared_vocabulary = true;
+  train(first, Start::kNew);
+  const std::string vocabulary = read_file(first.folder + "/source.vocab");
+  save_packed(folder.file("packed"), load_model(first.folder, Device::cpu()));
+  ASSERT_FALSE(std::filesystem::exists(folder.file("packed/target.vocab")));
+  Recipe second = small_recipe(folder.file("second"));
+  second.data.shared_vocabulary = true;
+  second.training.pretrained = folder.file("packed");
+  second.training.steps = 1;
+  Silent told;
+  train(second, Start::kNew, &told);
+  EXPECT_NE(told.messages.find("million parameters have its weights"), std::string::npos) << told.messages;
+  EXPECT_EQ(read_file(second.folder + "/target.vocab"), vocabulary);
+
+  std::filesystem::remove(second.folder + "/target.vocab");
+  second.training.steps = 2;
+  train(second, Start::kResume, &told);
+  EXPECT_NE(told.messages.find("resuming from step 1"), std::string::npos) << told.messages;
+  EXPECT_EQ(load_model(second.folder, Device::cpu()).target->bytes(), vocabulary);
+}
+
 }  // namespace
 }  // namespace fovea

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fovea/flags.h"
 #include "fovea/serve/call.h"
 #include "fovea/serve/clients.h"
 #include "fovea/serve/files.h"
@@ -27,7 +28,7 @@ struct ApiOptions {
   Keys keys;
   std::string cors;                // the origin whose pages may use the API; * for any
   std::vector<std::string> hosts;  // the names that requests may be addressed to; empty: any
-  SearchOptions search;            // defaults for what a request leaves out
+  SearchFlags search;              // defaults for what a request leaves out, beside those of the model's task
 };
 
 // A model with the threads that run it. The worker ends before the model does.
@@ -96,6 +97,7 @@ class Api {
                                                const std::string& text) const;
   Models translating() const;                         // the models that LibreTranslate's clients may ask for
   std::vector<std::string> source_languages() const;  // of these
+  SearchOptions default_search_of(const Served& served) const;
   // Queues the job; once it is done, its result is written by `write`.
   Work submit(const Call& call, const std::shared_ptr<const Served>& served, std::shared_ptr<Job> job,
               std::function<std::string(const Job&)> write) const;

@@ -50,6 +50,10 @@ void describe(Answer& answer, const Hosted& model, const Job& job) {
 
 }  // namespace
 
+SearchOptions Api::default_search_of(const Served& served) const {
+  return options_.search.for_task(served.model->task().task);
+}
+
 Work Api::submit(const Call& call, const std::shared_ptr<const Served>& served, std::shared_ptr<Job> job,
                  std::function<std::string(const Job&)> write) const {
   job->prepare(served->model->max_source());
@@ -78,7 +82,8 @@ Reply Api::translate(const Call& call) {
   const auto served = find(members.text("model"), call.path);
   Wanted wanted;
   std::vector<std::string> texts = members.texts("text", &wanted.is_list);
-  const auto job = translate_job(members, std::move(texts), *served->model, options_.search, options_.limits, wanted);
+  const auto job =
+      translate_job(members, std::move(texts), *served->model, default_search_of(*served), options_.limits, wanted);
   members.finish();
   return submit_or_stream(call, served, job, wanted, translations_json);
 }
@@ -88,8 +93,8 @@ Reply Api::chat(const Call& call) {
   const auto served = find(members.text("model"), call.path);
   Wanted wanted;
   const Hosted& model = *served->model;
-  const auto job = translate_job(members, {conversation_line(members, model, options_.limits)}, model, options_.search,
-                                 options_.limits, wanted);
+  const auto job = translate_job(members, {conversation_line(members, model, options_.limits)}, model,
+                                 default_search_of(*served), options_.limits, wanted);
   members.finish();
   return submit_or_stream(call, served, job, wanted, chat_json);
 }
@@ -158,7 +163,7 @@ Reply Api::attention(const Call& call) {
   Wanted wanted{.attention = Attention::kWhole};
   const bool chats = model.serves(kChatPath) && members.find("turns") != nullptr;
   if (members.find("target") != nullptr) {
-    SearchOptions unused = options_.search;
+    SearchOptions unused = default_search_of(*served);
     members.read(unused);
     const std::string text = chats ? conversation_line(members, model, options_.limits) : members.text("text");
     job = score_job(members, text, model, options_.limits, true);
@@ -167,7 +172,7 @@ Reply Api::attention(const Call& call) {
   } else {
     std::vector<std::string> texts = chats ? std::vector{conversation_line(members, model, options_.limits)}
                                            : members.texts("text", &wanted.is_list);
-    job = translate_job(members, std::move(texts), model, options_.search, options_.limits, wanted);
+    job = translate_job(members, std::move(texts), model, default_search_of(*served), options_.limits, wanted);
     if (wanted.is_list || wanted.stream) throw bad_request("attention: expected one text, not streamed.");
   }
   members.finish();

@@ -177,7 +177,7 @@ Reply Api::libre_translate(const Call& call) {
   }
   std::vector<Document> documents;
   for (const std::string& text : request.texts) documents.emplace_back(text, request.is_html);
-  SearchOptions search = options_.search;
+  SearchOptions search = default_search_of(*served);
   search.nbest = request.alternatives + 1;
   search.beam = std::max(search.beam, search.nbest);
   if (request.texts.empty()) throw bad_request("q: expected at least one text, got an empty list.");
@@ -218,7 +218,7 @@ Reply Api::translate_file(const Call& call) {
                                      field_of(call, "target"), text.substr(0, 1000));
   std::vector<Document> documents;
   documents.emplace_back(text, is_html);
-  const auto job = plain_job(*served->model, lines_of(documents), options_.search, options_.limits);
+  const auto job = plain_job(*served->model, lines_of(documents), default_search_of(*served), options_.limits);
   std::string name;
   for (const char c : call.file_name.substr(0, std::min<size_t>(dot, 80))) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';

@@ -189,7 +189,7 @@ void add_serve(CLI::App& app, Run& run) {
       ->check(at_least(0))
       ->group("Running");
   add_flags(*command, flags->translator, "Running");
-  add_flags(*command, flags->api.search, "Decoding defaults, for what a request leaves out");
+  flags->api.search.add_to(*command, search_group("Decoding defaults, for what a request leaves out"));
   add_environment(*command);
   command->footer(
       "  fovea serve -m runs/dates\n"
