@@ -1,5 +1,7 @@
 #include "store/vision_weights.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "store/safetensors.h"
 

@@ -25,7 +25,7 @@ constexpr std::string_view kMagic = "fovea feature cache 1\n";
 constexpr size_t kHeader = 128;  // bytes
 constexpr int64_t kBatch = 16;   // pictures in one pass of the network
 
-// Two 64-bit hashes (FNV-1a over words, with different primes): not against attacks, but enough that no other list of
+// Two 64-bit hashes of words, in the manner of FNV-1a: not against attacks, but enough that no other list of
 // pictures and no other weights have the same digest by accident.
 class Digest {
  public:
