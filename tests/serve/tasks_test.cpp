@@ -154,6 +154,14 @@ TEST_F(ServeTasks, StreamsAReply) {
   EXPECT_EQ(events.back().data["reply"], ask("/v1/chat", {{"turns", {"hello 1"}}})["reply"]);
 }
 
+TEST_F(ServeTasks, SearchAsTheirTaskDoesByDefault) {
+  EXPECT_EQ(ask("/v1/attention", {{"model", "titles"}, {"text", "a b"}})["record"]["search"], "beam 8");
+  EXPECT_EQ(ask("/v1/attention", {{"model", "titles"}, {"text", "a b"}, {"beam", 1}})["record"]["search"], "greedy");
+  EXPECT_EQ(ask("/v1/attention", {{"model", "titles"}, {"text", "a b"}, {"sample", true}})["record"]["search"],
+            "sampled");
+  EXPECT_EQ(ask("/v1/attention", {{"model", "talk"}, {"text", "a b"}})["record"]["search"], "greedy");
+}
+
 TEST_F(ServeTasks, SummarisersAndDialogueModelsTranslate) {
   for (const std::string name : {"titles", "talk"}) {
     const Json json = ask("/v1/translate", {{"text", "a long text about the bridge"}, {"model", name}});
