@@ -41,6 +41,7 @@ struct EvaluateFlags : ModelFlags {
   std::string hypotheses, source, output, groups, tokenizer;  // tokenizer: empty to choose by the text
   int64_t lead = -1;      // sentences of the baseline; -1 to choose by the model's task
   std::string documents;  // of CIDEr-D
+  std::string images, boxes;
   bool captions = false, by_length = false, several = false, json = false, lowercase = false;
   SearchFlags search_flags;
   SearchOptions search;  // with the flags
@@ -292,7 +293,6 @@ int evaluate_links(const EvaluateFlags& flags) {
 
 int evaluate(EvaluateFlags flags) {
   if (!flags.alignment.gold.empty()) return evaluate_links(flags);
-  check(flags.documents.empty() || flags.captions, "--document-frequencies: expected --captions, too");
   if (flags.captions) {
     check(!flags.hypotheses.empty() && flags.references.size() == 1,
           "evaluate: --captions needs --hypotheses and one file of --references");
@@ -304,6 +304,12 @@ int evaluate(EvaluateFlags flags) {
     return evaluate_answers({flags.source, flags.output, answer_metrics, flags.json}, flags.for_predictor());
   }
   check(answer_metrics.empty(), "--metrics: {} is for models of the task answer", answer_metrics);
+  if (task == "caption") {
+    check(flags.references.size() == 1, "evaluate: a model of the task caption needs one file of --references");
+    return evaluate_captioner({flags.references.front(), flags.images, flags.boxes, flags.output, flags.documents,
+                               flags.json, flags.search_flags.checked_for_task(task)},
+                              flags.for_predictor());
+  }
   if (task == "classify") {
     return evaluate_classes({flags.source, flags.output, flags.json}, flags.for_predictor());
   }
@@ -411,6 +417,12 @@ void add_evaluate(CLI::App& app, Run& run) {
                     "Evaluate captions of images: BLEU-1 to 4, ROUGE-L and CIDEr-D as coco-caption computes them, all "
                     "times 100. --references has lines `image<TAB>caption`, several an image, or COCO's JSON; "
                     "--hypotheses the same with one caption an image, or a caption a line in the order of the images.");
+  command->add_option("--images", flags->images, "Task caption: folder of the pictures that --references names.")
+      ->type_name("DIR");
+  command
+      ->add_option("--boxes", flags->boxes,
+                   "Task caption: JSON lines of where the things are that captions name; also print the pointing game.")
+      ->type_name("FILE");
   command
       ->add_option(
           "--document-frequencies", flags->documents,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evaluate/caption_set.h"
+#include "fovea/flags.h"
 
 namespace fovea::app {
 
@@ -18,6 +19,15 @@ struct CaptionTest {
 
 // Returns the exit status.
 int evaluate_captions(const CaptionTest& test);
+
+// The same of a model's own captions; with boxes, also the pointing game (evaluate/pointing.h) of its attention while
+// it is forced to write the captions of people.
+struct CaptionerTest {
+  std::string references, images, boxes, output, documents;
+  bool json = false;
+  SearchOptions search;
+};
+int evaluate_captioner(const CaptionerTest& test, const PredictorFlags& flags);
 
 // The scores of captions that are already read or written by a model; `documents` is a file as above.
 nlohmann::ordered_json captions_json(std::span<const Segment> segments, const std::string& documents);

@@ -69,6 +69,7 @@ SearchOptions default_search(std::string_view task) {
     search.length_penalty = 1.2;
     search.no_repeat_ngram = 3;
   }
+  if (task == "caption") search.beam = 3;
   return search;
 }
 

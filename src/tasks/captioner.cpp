@@ -8,6 +8,7 @@
 #include "decode/translator.h"
 #include "ops/ops.h"
 #include "tasks/pictures.h"
+#include "text/words.h"
 
 namespace fovea {
 
@@ -104,6 +105,29 @@ AttentionRecord Captioner::record(const Image& image, const std::string& name, c
   }
   record.image = std::move(shown);
   return record;
+}
+
+TokenAttention Captioner::token_attention(const std::string& caption, const Hypothesis& scored) const {
+  TokenAttention attention{.rows = model_.map_shape()[0], .columns = model_.map_shape()[1]};
+  std::vector<size_t> begins;
+  for (const Token& token : model_.loaded.target->tokenise(caption)) begins.push_back(token.begin);
+  attention.words = word_indices(caption, begins);
+  const auto tokens = static_cast<int64_t>(begins.size()), cells = attention.rows * attention.columns;
+  attention.weights.resize(static_cast<size_t>(tokens * cells));
+  float maps = 0;
+  for (const HypothesisWeights& w : scored.weights) {
+    if (w.kind == AttentionKind::kCross) maps += static_cast<float>(w.heads);
+  }
+  for (const HypothesisWeights& w : scored.weights) {
+    if (w.kind != AttentionKind::kCross) continue;
+    for (int64_t head = 0; head < w.heads; ++head) {
+      for (int64_t t = 0; t < std::min(tokens, w.rows); ++t) {
+        const float* row = &w.weights[static_cast<size_t>((head * w.rows + t) * w.columns)];
+        for (int64_t c = 0; c < cells; ++c) attention.weights[static_cast<size_t>(t * cells + c)] += row[c] / maps;
+      }
+    }
+  }
+  return attention;
 }
 
 std::vector<std::string> Captioner::predict(std::span<const std::string> inputs) const {

@@ -8,6 +8,7 @@
 
 #include "attention/record.h"
 #include "decode/search.h"
+#include "evaluate/pointing.h"
 #include "store/caption_folder.h"
 #include "tasks/task.h"
 
@@ -42,6 +43,8 @@ class Captioner final : public Predictor {
   // The attention record of a hypothesis that has captured its weights. The caller fills in what it alone knows: line,
   // rank, search.
   AttentionRecord record(const Image& image, const std::string& name, const Hypothesis& hypothesis) const;
+  // The attention of each token of a caption, the mean over layers and heads, for the pointing game.
+  TokenAttention token_attention(const std::string& caption, const Hypothesis& scored) const;
   // Inputs are files of pictures.
   std::vector<std::string> predict(std::span<const std::string> inputs) const override;
 

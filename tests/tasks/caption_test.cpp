@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <numeric>
 
 #include "base/random.h"
 #include "store/vision_weights.h"
@@ -89,6 +90,9 @@ TEST_F(CaptionTest, ATrainedNetworkDescribesPicturesItHasNotSeen) {
     const Hypothesis forced = captioner.score(pictures, {&what, 1}, {&text, 1}, {.capture_weights = true}).front();
     const Hypothesis& found = together[i].candidates.front().hypothesis;
     EXPECT_NEAR(forced.log_probability, found.log_probability, 1e-3);
+    const TokenAttention attention = captioner.token_attention(text, forced);
+    EXPECT_EQ(attention.words, (std::vector<int64_t>{0, 1, 2}));
+    EXPECT_NEAR(std::accumulate(attention.weights.begin(), attention.weights.end(), 0.0), 3, 1e-4);
     const AttentionRecord record = captioner.record(images[i], "picture.png", found);
     ASSERT_TRUE(record.image.has_value());
     ASSERT_EQ(record.attentions.size(), 1U);
