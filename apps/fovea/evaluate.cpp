@@ -299,6 +299,9 @@ int evaluate(EvaluateFlags flags) {
     return evaluate_captions({flags.hypotheses, flags.references.front(), flags.documents, flags.json});
   }
   const std::string task = flags.models.empty() ? "" : task_of_model(find_model(flags.models.front()));
+  check(flags.documents.empty() || task == "caption", "--document-frequencies: expected --captions, too");
+  check((flags.images.empty() && flags.boxes.empty()) || task == "caption",
+        "--images and --boxes: expected --model with a model of the task caption");
   const std::string answer_metrics = answer_metrics_among(flags.names);
   if (task == "answer") {
     return evaluate_answers({flags.source, flags.output, answer_metrics, flags.json}, flags.for_predictor());
