@@ -4,7 +4,7 @@
 #   check_installed.sh CMAKE BUILD SOURCE CXXFLAGS
 set -eu
 cmake=$1 built=$2 source=$3 flags=$4
-most_headers=55 most_lines=4300  # one reads them in an evening
+most_headers=62 most_lines=4900  # one reads them in an evening
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
