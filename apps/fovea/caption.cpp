@@ -11,6 +11,7 @@
 #include "fovea/flags.h"
 #include "fovea/output.h"
 #include "tasks/captioner.h"
+#include "tasks/pictures.h"
 #include "text/lines.h"
 
 namespace fovea::app {
@@ -66,7 +67,7 @@ int caption(const CaptionFlags& flags) {
     std::vector<Image> images;
     for (size_t i = at; i < std::min(names.size(), at + kAtOnce); ++i) {
       try {
-        images.push_back(read_image(names[i], size));
+        images.push_back(network_input(read_image(names[i], size), size));  // which is small
         files.push_back(names[i]);
       } catch (const Error& error) {  // the other pictures get their captions
         console.line(error.what());

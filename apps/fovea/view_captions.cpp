@@ -16,7 +16,9 @@ void each_captioned(const ViewFlags& flags, const std::function<void(AttentionRe
   const Captioner captioner(predictor.prepare("caption"), predictor.options);
   int64_t line = 0;
   for (const std::string& file : flags.what) {
-    const Image image = read_image(file);
+    // What fovea caption reads, and what is shown.
+    const Image image = read_image(file, captioner.model().loaded.config.vision.size),
+                shown = read_image(file, RecordImage::kMaxSide);
     Hypothesis hypothesis;
     std::string how = "forced";
     if (flags.target.empty()) {
@@ -35,7 +37,7 @@ void each_captioned(const ViewFlags& flags, const std::function<void(AttentionRe
                      {.capture_weights = true, .capture_scores = flags.scores, .alternatives = flags.alternatives})
               .front();
     }
-    AttentionRecord record = captioner.record(image, std::filesystem::path(file).filename().string(), hypothesis);
+    AttentionRecord record = captioner.record(shown, std::filesystem::path(file).filename().string(), hypothesis);
     record.line = ++line;
     record.search = how;
     take(record);

@@ -1,6 +1,7 @@
 // The data of a captioning run: pictures with their captions, the vocabulary of the captions, and batches of both.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>

@@ -66,29 +66,21 @@ class CaptionTask final : public Task {
                  batch_, {});
   }
 
-  std::map<std::string, double> state() const override {
-    const Batcher::State data = data_.state();
-    return {{"epoch", static_cast<double>(data.epoch)},
-            {"next_batch", static_cast<double>(data.next)},
-            {"baseline", loss_.baseline()}};
-  }
-  void set_state(const std::map<std::string, double>& state) override {
-    data_.set_state(
-        {.epoch = static_cast<int64_t>(state.at("epoch")), .next = static_cast<int64_t>(state.at("next_batch"))});
-    loss_.set_baseline(state.at("baseline"));
-  }
+  std::map<std::string, double> state() const override { return stored_state(data_.state(), loss_); }
+  void set_state(const std::map<std::string, double>& state) override { data_.set_state(restored_state(state, loss_)); }
 
   std::string metric() const override { return recipe_.validation.metric; }
   bool higher_is_better() const override { return fovea::higher_is_better(metric()); }
   Validation validate(int64_t number, const ValidationProgress& progress) override {
-    Validation validation{.loss = validation_loss()};
+    BatchOptions options = recipe_.batch;
+    options.end_source = options.reverse_source = false;
+    Validation validation{.loss = mean_cross_entropy(model(), data_.valid(), options, device_, {}, &data_.pictures())};
     if (metric() != "loss") decode(number, progress, validation);
     return validation;
   }
 
  private:
   const EncoderDecoder& model() const { return *model_.loaded.model; }
-  double validation_loss() const;
   void decode(int64_t number, const ValidationProgress& progress, Validation& validation) const;
 
   Recipe recipe_;
@@ -98,25 +90,6 @@ class CaptionTask final : public Task {
   SequenceLoss loss_;
   Batch batch_;  // the loaded part
 };
-
-double CaptionTask::validation_loss() const {
-  BatchOptions options = recipe_.batch;
-  options.shuffle = options.end_source = options.reverse_source = false;
-  Batcher batcher(data_.valid(), options);
-  Arena arena(device_);
-  const ArenaScope scope(&arena);
-  double sum = 0;
-  int64_t tokens = 0;
-  for (int64_t i = 0; i < batcher.batches(); ++i) {
-    Batch batch = batcher.next(device_);
-    add_images(batch, data_.pictures());
-    const KnownTargets targets = targets_of(batch);
-    sum += cross_entropy_sum(model().teacher_force(source_of(batch), batch.target_in, {}, {}, &targets), batch);
-    tokens += batch.target_tokens;
-    arena.rewind();
-  }
-  return sum / static_cast<double>(tokens);
-}
 
 void CaptionTask::decode(int64_t number, const ValidationProgress& progress, Validation& validation) const {
   const auto& all = data_.described();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "decode/ensemble.h"
 #include "ops/ops.h"
 #include "recipe/recipe.h"
 
@@ -114,6 +115,36 @@ KnownTargets targets_of(const Batch& batch, float smoothing) {
 double cross_entropy_sum(const TeacherForced& forced, const Batch& batch) {
   const Var losses = forced.losses ? forced.losses : cross_entropy(forced.logits, batch.target_out, 0.0f, kPad);
   return to_host<float>(sum(losses).value())[0];
+}
+
+double mean_cross_entropy(const EncoderDecoder& model, const ParallelCorpus& pairs, BatchOptions options, Device device,
+                          const CopyOptions& copies, const ImageSource* images) {
+  options.shuffle = false;
+  Batcher batcher(pairs, options);
+  Arena arena(device);
+  const ArenaScope scope(&arena);
+  double sum = 0;
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < batcher.batches(); ++i) {
+    Batch batch = batcher.next(device, copies);
+    if (images != nullptr) add_images(batch, *images);
+    const KnownTargets targets = targets_of(batch);
+    sum += cross_entropy_sum(model.teacher_force(source_of(batch), batch.target_in, {}, {}, &targets), batch);
+    tokens += batch.target_tokens;
+    arena.rewind();
+  }
+  return sum / static_cast<double>(tokens);
+}
+
+std::map<std::string, double> stored_state(const Batcher::State& data, const SequenceLoss& loss) {
+  return {{"epoch", static_cast<double>(data.epoch)},
+          {"next_batch", static_cast<double>(data.next)},
+          {"baseline", loss.baseline()}};
+}
+
+Batcher::State restored_state(const std::map<std::string, double>& state, SequenceLoss& loss) {
+  loss.set_baseline(state.at("baseline"));
+  return {.epoch = static_cast<int64_t>(state.at("epoch")), .next = static_cast<int64_t>(state.at("next_batch"))};
 }
 
 }  // namespace fovea

@@ -5,6 +5,7 @@
 //   doubly stochastic: sum_s (1 - sum_t a_ts)^2 of each head of the last layer (Xu et al. 2015, equation 14)
 #pragma once
 
+#include "decode/search.h"
 #include "models/model.h"
 #include "tasks/task.h"
 #include "text/batches.h"
@@ -42,5 +43,13 @@ KnownTargets targets_of(const Batch& batch, float smoothing = 0.0f);
 
 // Without smoothing: the sum over the target tokens of the batch, in nats.
 double cross_entropy_sum(const TeacherForced& forced, const Batch& batch);
+
+// The mean cross-entropy of the pairs, by target token. Sources that are numbers of pictures have `images`.
+double mean_cross_entropy(const EncoderDecoder& model, const ParallelCorpus& pairs, BatchOptions options, Device device,
+                          const CopyOptions& copies, const ImageSource* images = nullptr);
+
+// What a checkpoint stores of a task with this loss: the position in the data and the loss's moving average.
+std::map<std::string, double> stored_state(const Batcher::State& data, const SequenceLoss& loss);
+Batcher::State restored_state(const std::map<std::string, double>& state, SequenceLoss& loss);
 
 }  // namespace fovea

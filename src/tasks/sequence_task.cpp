@@ -78,29 +78,19 @@ class SequenceTask final : public Task {
                  batch_, alignment_);
   }
 
-  std::map<std::string, double> state() const override {
-    const Batcher::State data = data_.state();
-    return {{"epoch", static_cast<double>(data.epoch)},
-            {"next_batch", static_cast<double>(data.next)},
-            {"baseline", loss_.baseline()}};
-  }
-  void set_state(const std::map<std::string, double>& state) override {
-    data_.set_state(
-        {.epoch = static_cast<int64_t>(state.at("epoch")), .next = static_cast<int64_t>(state.at("next_batch"))});
-    loss_.set_baseline(state.at("baseline"));
-  }
+  std::map<std::string, double> state() const override { return stored_state(data_.state(), loss_); }
+  void set_state(const std::map<std::string, double>& state) override { data_.set_state(restored_state(state, loss_)); }
 
   std::string metric() const override { return recipe_.validation.metric; }
   bool higher_is_better() const override { return fovea::higher_is_better(metric()); }
   Validation validate(int64_t number, const ValidationProgress& progress) override {
-    Validation validation{.loss = validation_loss()};
+    Validation validation{.loss = mean_cross_entropy(model(), data_.valid(), recipe_.batch, device_, data_.copies())};
     if (metric() != "loss") decode(number, progress, validation);
     return validation;
   }
 
  private:
   const EncoderDecoder& model() const { return *loaded_.model; }
-  double validation_loss() const;
   void decode(int64_t number, const ValidationProgress& progress, Validation& validation);
 
   Recipe recipe_;
@@ -115,24 +105,6 @@ class SequenceTask final : public Task {
   std::optional<Translator> translator_;
   std::vector<SharedLine> valid_sources_;
 };
-
-double SequenceTask::validation_loss() const {
-  BatchOptions options = recipe_.batch;
-  options.shuffle = false;
-  Batcher batcher(data_.valid(), options);
-  Arena arena(device_);
-  const ArenaScope scope(&arena);
-  double sum = 0;
-  int64_t tokens = 0;
-  for (int64_t i = 0; i < batcher.batches(); ++i) {
-    const Batch batch = batcher.next(device_, data_.copies());
-    const KnownTargets targets = targets_of(batch);
-    sum += cross_entropy_sum(model().teacher_force(source_of(batch), batch.target_in, {}, {}, &targets), batch);
-    tokens += batch.target_tokens;
-    arena.rewind();
-  }
-  return sum / static_cast<double>(tokens);
-}
 
 void SequenceTask::decode(int64_t number, const ValidationProgress& progress, Validation& validation) {
   const ParallelLines& lines = data_.valid_lines();
