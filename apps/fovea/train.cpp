@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/signals.h"
@@ -43,7 +44,14 @@ class Narrator final : public TrainingListener {
     }
   }
 
+  // Preparations end by an exception, so that they can remove unfinished files.
+  struct Interrupted {};
+  bool prepares() const { return prepares_; }
+  void interrupt() { interrupted_ = true; }
+
   void preparing(int64_t done, int64_t total) override {
+    prepares_ = done < total;
+    if (interrupted_) throw Interrupted();
     console_.live(fmt::format("reading pictures: {} of {}", thousands(done), thousands(total)));
   }
 
@@ -70,6 +78,7 @@ class Narrator final : public TrainingListener {
  private:
   bool busy_ = false;  // whether the user was told that the CPU is busy
   Console console_{stdout};
+  std::atomic<bool> prepares_ = false, interrupted_ = false;
 };
 
 struct TrainFlags {
@@ -106,14 +115,20 @@ int train(const TrainFlags& flags) {
   Narrator narrator;
   std::atomic<bool> training = false, interrupted = false;
   const Signals signals([&, clear = narrator.console().is_terminal() ? "\r\x1b[K" : ""] {
+    if (!training && narrator.prepares()) return narrator.interrupt();
     if (!training) std::_Exit(kInterrupted);  // there is nothing to save yet
     interrupted = true;
     std::fprintf(stderr, "%sinterrupted: saving a checkpoint after this step; interrupt again to quit without saving\n",
                  clear);
   });
-  Trainer trainer(recipe, start, narrator);
+  std::optional<Trainer> trainer;
+  try {
+    trainer.emplace(recipe, start, narrator);
+  } catch (const Narrator::Interrupted&) {
+    return kInterrupted;
+  }
   training = true;
-  const TrainingResult result = trainer.run(interrupted);
+  const TrainingResult result = trainer->run(interrupted);
   const std::string best =
       result.best ? fmt::format(", best validation {} {:.4g}", result.metric, *result.best) : ", not validated yet";
   narrator.console().line(fmt::format("stopped: {}. Trained {} in {}{}", result.why, counted(result.steps, "step"),
