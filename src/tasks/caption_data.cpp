@@ -13,13 +13,15 @@ CaptionData::CaptionData(const TaskSetup& setup)
   const Recipe& recipe = setup.recipe;
   options_.seed = recipe.seed;
   options_.end_source = options_.reverse_source = false;
-  const ParallelLines train = read(recipe.data.train), valid = read(recipe.data.valid);
+  ParallelLines train = read(recipe.data.train);
+  const ParallelLines valid = read(recipe.data.valid);
   if (!target_) {
     TrainedVocabulary trained = train_vocabulary(train.target, recipe.target_vocabulary);
     if (!trained.warning.empty()) messages_.push_back("target vocabulary: " + trained.warning);
     target_ = std::move(trained.vocabulary);
   }
   train_ = corpus_of(train, recipe.data.images, recipe.data.filter.max_target, "train");
+  train_captions_ = std::move(train.target);
   valid_ = corpus_of(valid, recipe.data.images, 0, "valid");
   std::map<int32_t, size_t> places;
   for (int64_t i = 0; i < valid_.size(); ++i) {
@@ -91,6 +93,12 @@ void CaptionData::next() {
   batch_target_tokens_ = 0;
   for (const int64_t row : batch_.rows) batch_target_tokens_ += train_.target.length(row) + 1;
   batch_.padded_tokens = padded_tokens(train_, batch_.rows, options_);
+}
+
+std::vector<int32_t> CaptionData::batch_pictures() const {
+  std::vector<int32_t> pictures;
+  for (const int64_t row : batch_.rows) pictures.push_back(train_.source[row].front());
+  return pictures;
 }
 
 Batch CaptionData::part(int64_t index, Device device) const {
