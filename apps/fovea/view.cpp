@@ -101,8 +101,8 @@ std::string as_text(const AttentionRecord& record, const ViewFlags& flags, const
   if (!record.classes.empty()) {
     text = classes_text(record, terminal);
     if (record.attentions.empty()) {
-      return text +
-             fmt::format("{}: every token has the same weight, so there is nothing to see\n", record.architecture);
+      return text + fmt::format("{}: every {} has the same weight, so there is nothing to see\n", record.architecture,
+                                record.image ? "cell" : "token");
     }
     text += record.architecture + "\n\n";
   } else if (record.answer) {
