@@ -1,4 +1,4 @@
-// fovea classify: the class of each line of text.
+// fovea classify: the class of each line of text, or of each picture.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,13 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/error.h"
 #include "base/thousands.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/flags.h"
 #include "fovea/mistakes.h"
 #include "fovea/output.h"
-#include "tasks/classifier.h"
+#include "store/shipped.h"
+#include "tasks/image_classifier.h"
+#include "tasks/pictures.h"
 #include "text/lines.h"
 
 namespace fovea::app {
@@ -23,6 +26,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kLinesAtOnce = 16'384;  // lines that are sorted by length and batched together
+constexpr size_t kPicturesAtOnce = 32;   // in memory
 
 struct ClassifyFlags : PredictorFlags {
   std::vector<std::string> texts;
@@ -30,19 +34,77 @@ struct ClassifyFlags : PredictorFlags {
   bool json = false;
 };
 
-std::string json_line(const std::string& text, const Classification& result) {
+Json classes_json(const Classification& result) {
   Json classes = Json::array();
   for (const ClassProbability& c : result.classes) {
     classes.push_back({{"label", c.label}, {"probability", c.probability}});
   }
+  return classes;
+}
+
+std::string json_line(const std::string& text, const Classification& result) {
   return Json{{"text", text},
               {"label", result.classes.front().label},
               {"probability", result.classes.front().probability},
-              {"classes", std::move(classes)},
+              {"classes", classes_json(result)},
               {"tokens", result.tokens},
               {"truncated", result.truncated}}
              .dump() +
          "\n";
+}
+
+std::string json_line_of_picture(const std::string& file, const Classification& result) {
+  return Json{{"image", file},
+              {"label", result.classes.front().label},
+              {"probability", result.classes.front().probability},
+              {"classes", classes_json(result)}}
+             .dump(-1, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+// A picture that cannot be read is named; the others get their classes.
+int classify_pictures(const ClassifyFlags& flags) {
+  std::vector<std::string> names = flags.texts;
+  if (names.empty()) {
+    LineReader reader(flags.input);
+    for (std::string line; reader.next(line);) {
+      if (!line.empty()) names.push_back(line);
+    }
+  }
+  const ImageClassifier classifier(flags.prepare("classify-images"), flags.options);
+  Output output(flags.output);
+  Console console(stderr);
+  int64_t unread = 0;
+  for (size_t at = 0; at < names.size(); at += kPicturesAtOnce) {
+    std::vector<std::string> files;
+    std::vector<Image> images;
+    for (size_t i = at; i < std::min(names.size(), at + kPicturesAtOnce); ++i) {
+      try {
+        images.push_back(network_input(read_image(names[i], classifier.size()), classifier.size()));
+        files.push_back(names[i]);
+      } catch (const Error& error) {
+        console.line(error.what());
+        ++unread;
+      }
+    }
+    const std::vector<Classification> results = classifier.classify(images);
+    std::string text;
+    for (size_t i = 0; i < files.size(); ++i) {
+      const ClassProbability& best = results[i].classes.front();
+      text += flags.json ? json_line_of_picture(files[i], results[i])
+                         : fmt::format("{}{}\t{:.4f}\n", names.size() > 1 ? files[i] + "\t" : "", best.label,
+                                       best.probability);
+    }
+    output.write(text);
+    if (names.size() > kPicturesAtOnce) {
+      console.live(fmt::format("{} of {} pictures", thousands(static_cast<int64_t>(at + files.size())),
+                               thousands(std::ssize(names))));
+    }
+  }
+  console.finish();
+  output.commit();
+  check(unread == 0 || unread < std::ssize(names), "classify: no picture could be read");
+  return unread == 0 ? kDone : kFailed;
 }
 
 // Classifies lines as they are read. Warns once of all truncated lines.
@@ -94,6 +156,9 @@ class LineClassifier {
 };
 
 int classify(const ClassifyFlags& flags) {
+  if (!flags.model.empty() && task_of_model(find_model(flags.model)) == "classify-images") {
+    return classify_pictures(flags);
+  }
   if (const std::string hint = unquoted_sentence("classify", flags.texts); !hint.empty()) {
     fmt::print(stderr, "{}\n", hint);
   }
@@ -127,13 +192,15 @@ int classify(const ClassifyFlags& flags) {
 }  // namespace
 
 void add_classify(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("classify", "Classify text, line by line.");
+  CLI::App* command = app.add_subcommand("classify", "Classify text, line by line, or pictures (JPEG, PNG, WebP).");
   const auto flags = std::make_shared<ClassifyFlags>();
   CLI::Option* texts =
-      command->add_option("text", flags->texts, "Text to classify, instead of --input; each argument is one line.");
+      command->add_option("text", flags->texts,
+                          "Text to classify, instead of --input; each argument is one line, or the file of a picture.");
   texts->type_name("TEXT");
   add_predictor_flags(*command, *flags);
-  command->add_option("-i,--input", flags->input, "File to classify; - for standard input.")
+  command
+      ->add_option("-i,--input", flags->input, "File to classify, or of the names of pictures; - for standard input.")
       ->type_name("FILE")
       ->excludes(texts);
   command->add_option("-o,--output", flags->output, "File for the classes; standard output by default.")
@@ -145,6 +212,8 @@ void add_classify(CLI::App& app, Run& run) {
       "Each line of output is the likeliest label, a tab, and its probability:\n"
       "  fovea classify -m runs/reviews 'a film to remember' 'two hours of nothing'\n"
       "  fovea classify -m runs/reviews --json < reviews.txt\n"
+      "A model of the task classify-images reads pictures; of several, the file is printed before the label:\n"
+      "  fovea classify -m runs/shapes photo.jpg\n"
       "Evaluate a classifier on labelled texts, and see which words decided:\n"
       "  fovea evaluate -m runs/reviews -s test.tsv\n"
       "  fovea view -m runs/reviews 'a film to remember'");

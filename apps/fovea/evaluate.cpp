@@ -300,8 +300,9 @@ int evaluate(EvaluateFlags flags) {
   }
   const std::string task = flags.models.empty() ? "" : task_of_model(find_model(flags.models.front()));
   check(flags.documents.empty() || task == "caption", "--document-frequencies: expected --captions, too");
-  check((flags.images.empty() && flags.boxes.empty()) || task == "caption",
-        "--images and --boxes: expected --model with a model of the task caption");
+  check(flags.boxes.empty() || task == "caption", "--boxes: expected --model with a model of the task caption");
+  check(flags.images.empty() || task == "caption" || task == "classify-images",
+        "--images: expected --model with a model of the task caption or classify-images");
   const std::string answer_metrics = answer_metrics_among(flags.names);
   if (task == "answer") {
     return evaluate_answers({flags.source, flags.output, answer_metrics, flags.json}, flags.for_predictor());
@@ -315,6 +316,9 @@ int evaluate(EvaluateFlags flags) {
   }
   if (task == "classify") {
     return evaluate_classes({flags.source, flags.output, flags.json}, flags.for_predictor());
+  }
+  if (task == "classify-images") {
+    return evaluate_image_classes({flags.source, flags.output, flags.json}, flags.images, flags.for_predictor());
   }
   check(!flags.references.empty(), "evaluate: expected --references");
   const bool only_lead = flags.models.empty() && flags.hypotheses.empty() && flags.lead > 0;
@@ -420,7 +424,9 @@ void add_evaluate(CLI::App& app, Run& run) {
                     "Evaluate captions of images: BLEU-1 to 4, ROUGE-L and CIDEr-D as coco-caption computes them, all "
                     "times 100. --references has lines `image<TAB>caption`, several an image, or COCO's JSON; "
                     "--hypotheses the same with one caption an image, or a caption a line in the order of the images.");
-  command->add_option("--images", flags->images, "Task caption: folder of the pictures that --references names.")
+  command
+      ->add_option("--images", flags->images,
+                   "Tasks caption and classify-images: folder of the pictures that --references or --source names.")
       ->type_name("DIR");
   command
       ->add_option("--boxes", flags->boxes,

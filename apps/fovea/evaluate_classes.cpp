@@ -11,7 +11,8 @@
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/output.h"
-#include "tasks/classifier.h"
+#include "tasks/image_classifier.h"
+#include "tasks/image_classify_data.h"
 #include "text/labelled_text.h"
 
 namespace fovea::app {
@@ -20,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json as_json(const ClassificationReport& report) {
+Json as_json(const ClassificationReport& report, std::string_view what) {
   Json classes = Json::array(), confusion = Json::array();
   for (size_t t = 0; t < report.classes.size(); ++t) {
     const ClassQuality& c = report.classes[t];
@@ -33,27 +34,15 @@ Json as_json(const ClassificationReport& report) {
     for (size_t p = 0; p < report.classes.size(); ++p) row.push_back(report.confused(t, p));
     confusion.push_back(std::move(row));
   }
-  return {{"texts", report.total},
-          {"accuracy", report.accuracy()},
-          {"macro_f1", report.macro_f1()},
-          {"calibration_error", report.calibration_error},
-          {"unseen_labels", report.unseen},
-          {"classes", std::move(classes)},
+  return {{fmt::format("{}s", what), report.total}, {"accuracy", report.accuracy()},
+          {"macro_f1", report.macro_f1()},          {"calibration_error", report.calibration_error},
+          {"unseen_labels", report.unseen},         {"classes", std::move(classes)},
           {"confusion", std::move(confusion)}};
 }
 
-}  // namespace
-
-int evaluate_classes(const ClassTest& test, const PredictorFlags& flags) {
-  check(!test.source.empty(), "evaluate: a classifier needs --source, a file with labels and texts");
-  const Classifier classifier(flags.prepare("classify"), flags.options);
-  const LabelledText text = read_labelled(test.source, classifier.model().config.text);
-  const std::vector<std::string>& labels = classifier.labels();
-  Console console(stderr);
-  const std::vector<Classification> results = classifier.classify(text.texts, {}, [&](int64_t done) {
-    console.live(fmt::format("classified {} of {} texts", thousands(done), thousands(text.size())));
-  });
-  console.finish();
+// Writes the predicted labels and prints the report. `what` is the name of an example.
+int report_classes(const ClassTest& test, const LabelledText& text, const std::vector<Classification>& results,
+                   const std::vector<std::string>& labels, std::string_view what, Console& console) {
   const auto class_of = [&](const std::string& label) {
     const auto found = std::find(labels.begin(), labels.end(), label);
     return found == labels.end() ? kUnseenClass : static_cast<int32_t>(found - labels.begin());
@@ -67,14 +56,42 @@ int evaluate_classes(const ClassTest& test, const PredictorFlags& flags) {
     output.write(fmt::format("{}\t{:.4f}\n", best.label, best.probability));
     if (outcomes.back().truth == kUnseenClass && !warned) {
       warned = true;
-      console.line(fmt::format("{}:{}: warning: the model does not know the label {}; such texts count as wrong",
-                               test.source, text.lines[i], text.labels[i]));
+      console.line(fmt::format("{}: warning: the model does not know the label {}; such {}s count as wrong",
+                               text.lines[i] > 0 ? fmt::format("{}:{}", test.source, text.lines[i]) : text.texts[i],
+                               text.labels[i], what));
     }
   }
   output.commit();
   const ClassificationReport report = classification_report(outcomes, labels);
-  fmt::print("{}", test.json ? as_json(report).dump(2) + "\n" : report.text());
+  fmt::print("{}", test.json ? as_json(report, what).dump(2) + "\n" : report.text());
   return kDone;
+}
+
+}  // namespace
+
+int evaluate_classes(const ClassTest& test, const PredictorFlags& flags) {
+  check(!test.source.empty(), "evaluate: a classifier needs --source, a file with labels and texts");
+  const Classifier classifier(flags.prepare("classify"), flags.options);
+  const LabelledText text = read_labelled(test.source, classifier.model().config.text);
+  Console console(stderr);
+  const std::vector<Classification> results = classifier.classify(text.texts, {}, [&](int64_t done) {
+    console.live(fmt::format("classified {} of {} texts", thousands(done), thousands(text.size())));
+  });
+  console.finish();
+  return report_classes(test, text, results, classifier.labels(), "text", console);
+}
+
+int evaluate_image_classes(const ClassTest& test, const std::string& images, const PredictorFlags& flags) {
+  check(!test.source.empty(),
+        "evaluate: a classifier of pictures needs --source, a folder with a folder for each label, or a file");
+  const ImageClassifier classifier(flags.prepare("classify-images"), flags.options);
+  const LabelledText text = read_labelled_images(test.source, images, classifier.model().config.text);
+  Console console(stderr);
+  const std::vector<Classification> results = classifier.classify_files(text.texts, [&](int64_t done) {
+    console.live(fmt::format("classified {} of {} pictures", thousands(done), thousands(text.size())));
+  });
+  console.finish();
+  return report_classes(test, text, results, classifier.labels(), "picture", console);
 }
 
 }  // namespace fovea::app

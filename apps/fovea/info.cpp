@@ -63,6 +63,17 @@ void describe(const std::string& folder, LoadedModel loaded, bool tensors) {
 
 void describe(const std::string& folder, LoadedClassifier loaded, bool tensors) {
   ClassifierFolderConfig& config = loaded.config;
+  if (config.of_images()) {
+    const Shape map = loaded.image_encoder().map_shape();
+    print_size(folder, fmt::format("{}, {}", config.task, config.vision.network), *loaded.parameters);
+    fmt::print("{} classes: {}\n", config.labels.size(), fmt::join(config.labels, ", "));
+    fmt::print("feature map: {} x {} positions of {} features{}\n", map[0], map[1], map[2],
+               loaded.extractor ? ", of a frozen network" : "");
+    print_attentions(*loaded.model);
+    print_settings(fields_of(config), {"vision.", "classifier."});
+    if (tensors) print_tensors(*loaded.parameters);
+    return;
+  }
   print_size(folder, fmt::format("classify, {} encoder", config.model.encoder), *loaded.parameters);
   fmt::print("{} classes: {}\n", config.labels.size(), fmt::join(config.labels, ", "));
   print_vocabulary("source", *loaded.source);
@@ -118,7 +129,7 @@ int info(const std::string& given, bool tensors) {
     describe(folder, load_reader(folder, Device::cpu()), tensors);
   } else if (task == "caption") {
     describe(folder, load_captioner(folder, Device::cpu()), tensors);
-  } else if (task == "classify") {
+  } else if (task == "classify" || task == "classify-images") {
     describe(folder, load_classifier(folder, Device::cpu()), tensors);
   } else {
     describe(folder, load_model(folder, Device::cpu()), tensors);

@@ -24,7 +24,7 @@ int pack(const std::string& from, const std::string& to) {
     save_packed_reader(to, load_reader(folder, Device::cpu()));
   } else if (task == "caption") {
     save_packed(to, load_captioner(folder, Device::cpu()));
-  } else if (task == "classify") {
+  } else if (task == "classify" || task == "classify-images") {
     save_packed(to, load_classifier(folder, Device::cpu()));
   } else {
     save_packed(to, load_model(folder, Device::cpu()));

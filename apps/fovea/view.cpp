@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include "view/curves.h"
 #include "view/diagnostics.h"
 #include "view/html.h"
+#include "view/picture_frames.h"
 #include "view/svg.h"
 #include "view/svg_render.h"
 #include "view/terminal.h"
@@ -67,6 +69,23 @@ bool over_picture(const AttentionRecord& record, const ReduceOptions& options) {
   return record.image && kind != nullptr && kind->columns == AttentionAxis::kSource;
 }
 
+// --cell ROW,COLUMN, counted from 1, as the number of a cell of the picture.
+int64_t cell_of(const std::string& text, const Grid& grid) {
+  check(has_cells_as_rows(grid), "--cell: expected attention between the cells of a picture, got {}", grid.title);
+  int64_t row = 0, column = 0;
+  const char* end = text.data() + text.size();
+  const auto [comma, bad_row] = std::from_chars(text.data(), end, row);
+  bool valid = bad_row == std::errc() && comma != end && *comma == ',';
+  if (valid) {
+    const auto [rest, bad_column] = std::from_chars(comma + 1, end, column);
+    valid = bad_column == std::errc() && rest == end;
+  }
+  check(valid && row >= 1 && row <= grid.image->rows && column >= 1 && column <= grid.image->columns,
+        "--cell: expected a row from 1 to {}, a comma and a column from 1 to {}, got {}", grid.image->rows,
+        grid.image->columns, text);
+  return (row - 1) * grid.image->columns + column - 1;
+}
+
 // The grid of a record; of a classified text with its class in the title, of a passage with the answer marked.
 Grid grid_of(const AttentionRecord& record, const ViewFlags& flags) {
   Grid grid = reduce(record, flags.heads);
@@ -75,6 +94,7 @@ Grid grid_of(const AttentionRecord& record, const ViewFlags& flags) {
     grid.title = fmt::format("{} {:.1f}%: {}", best.label, 100 * best.probability, grid.title);
   }
   if (record.answer) mark_answer(grid, record);
+  if (!flags.cell.empty()) grid.cell = cell_of(flags.cell, grid);
   return grid;
 }
 
@@ -101,8 +121,8 @@ std::string as_text(const AttentionRecord& record, const ViewFlags& flags, const
   if (!record.classes.empty()) {
     text = classes_text(record, terminal);
     if (record.attentions.empty()) {
-      return text +
-             fmt::format("{}: every token has the same weight, so there is nothing to see\n", record.architecture);
+      return text + fmt::format("{}: every {} has the same weight, so there is nothing to see\n", record.architecture,
+                                record.image ? "cell" : "token");
     }
     text += record.architecture + "\n\n";
   } else if (record.answer) {
@@ -309,6 +329,11 @@ void add_view(CLI::App& app, Run& run) {
       ->add_option("-f,--format", flags->format,
                    "Output format; by default the ending of --output, otherwise terminal.")
       ->check(CLI::IsMember(kFormats));
+  command
+      ->add_option("--cell", flags->cell,
+                   "Attention between the cells of a picture: show that of this cell, counted from 1 at the upper left "
+                   "corner; by default of cells that look far.")
+      ->type_name("ROW,COLUMN");
   command->add_option("--line", flags->line, "Show only this line of the input.")->check(at_least(1));
   command->add_option("--alternatives", flags->alternatives, "Number of most likely tokens to record for each step.")
       ->check(at_least(0));

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "decode/options.h"
 #include "tasks/captioner.h"
+#include "tasks/image_classifier.h"
 #include "tasks/pictures.h"
 
 namespace fovea::app {
@@ -41,6 +42,23 @@ void each_captioned(const ViewFlags& flags, const std::function<void(AttentionRe
     record.line = ++line;
     record.search = how;
     take(record);
+  }
+}
+
+void each_classified_picture(const ViewFlags& flags, const std::function<void(AttentionRecord&)>& take) {
+  check(!flags.what.empty() && flags.input.empty(),
+        "view: expected pictures as arguments for a model of the task classify-images");
+  check(flags.target.empty(), "view: --target: expected none, because a classifier writes no text");
+  check(!flags.scores, "--scores: expected a model that writes text; a classifier's record has weights only");
+  const PredictorFlags predictor = flags.for_predictor();
+  const ImageClassifier classifier(predictor.prepare("classify-images"), predictor.options);
+  int64_t line = 0;
+  for (const std::string& file : flags.what) {
+    const Image image = read_image(file, classifier.size()), shown = read_image(file, RecordImage::kMaxSide);
+    Classification result = std::move(classifier.classify({&image, 1}, {.capture_weights = true}).front());
+    result.record->line = ++line;
+    result.record->image = record_image(shown, std::filesystem::path(file).filename().string(), classifier.map_shape());
+    take(*result.record);
   }
 }
 

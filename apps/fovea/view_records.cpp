@@ -129,6 +129,7 @@ void each_record(const ViewFlags& flags, const std::function<void(AttentionRecor
   if (!flags.models.empty()) {
     const std::string task = task_of_model(find_model(flags.models.front()));
     if (task == "classify") return each_classified(flags, chosen);
+    if (task == "classify-images") return each_classified_picture(flags, chosen);
     if (task == "answer") return each_answered(flags, chosen);
     if (task == "caption") return each_captioned(flags, chosen);
     check(flags.passage.empty(), "--passage: expected a model of the task answer, got one of the task {}", task);

@@ -14,7 +14,8 @@ namespace fovea::app {
 
 struct ViewFlags : ModelFlags {
   std::vector<std::string> what;
-  std::string target, input, passage, output, as, format, sort_by;  // as: empty for the picture that suits the task
+  std::string target, input, passage, output, as, format, sort_by,
+      cell;  // as: empty for the picture that suits the task
   int64_t line = 0, alternatives = 5;
   bool scores = false;
   bool one_attention = false, combined = false;  // whether --attention and --heads were given

@@ -1,5 +1,6 @@
 // A small residual network (He et al. 2016) that is trained from scratch: a stem, and three stages of two residual
-// blocks with 16, 32 and 64 channels. The stem and the second and third stage halve height and width.
+// blocks with 16, 32 and 64 channels. The stem and the second and third stage halve height and width. A non-local block
+// is added right before the last residual block, as Wang et al. 2018 do.
 #include <fmt/format.h>
 
 #include <array>
@@ -70,11 +71,11 @@ class ResnetSmall final : public ImageNetwork {
     pixels_ = (size_ + 1) / 2;
     channels_ = kChannels[0];
     for (int64_t stage = 0; stage < last; ++stage) {
-      if (stage + 1 == last && config.nonlocal != "none") {
-        nonlocal_.emplace(parameters, prefix() + "nonlocal", config.nonlocal, channels_, subsamples(pixels_));
-      }
       const int64_t out = kChannels[static_cast<size_t>(stage)];
       for (int64_t block = 0; block < kBlocksOfStage; ++block) {
+        if (config.nonlocal != "none" && stage + 1 == last && block + 1 == kBlocksOfStage) {
+          nonlocal_.emplace(parameters, prefix() + "nonlocal", config.nonlocal, channels_, subsamples(pixels_));
+        }
         const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
         blocks_.emplace_back(parameters, prefix() + fmt::format("stages.{}.{}", stage, block), channels_, out, stride,
                              pixels_);
@@ -88,7 +89,7 @@ class ResnetSmall final : public ImageNetwork {
     FeatureMap features;
     Var x = relu(stem_(cast(images, activation_type(stem_.conv().weight().value()))));
     for (size_t i = 0; i < blocks_.size(); ++i) {
-      if (nonlocal_ && i + kBlocksOfStage == blocks_.size()) x = (*nonlocal_)(x, capture, features.attentions);
+      if (nonlocal_ && i + 1 == blocks_.size()) x = (*nonlocal_)(x, capture, features.attentions);
       x = blocks_[i](x);
     }
     features.map = x;

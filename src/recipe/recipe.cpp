@@ -24,9 +24,11 @@ void DataConfig::describe(Fields& f) {
         "Training text: one TSV file, or a source file and a target file; of a dialogue also one file of JSON lines, "
         "{\"turns\": [{\"speaker\": ..., \"text\": ...}, ...]}; classify: TSV or CSV files with labels and texts; "
         "answer: "
-        "JSON files; caption: TSV files of a picture's name and a caption. Plain or gzip.")
+        "JSON files; caption: TSV files of a picture's name and a caption; classify-images: folders with a folder of "
+        "pictures for each label, or TSV or CSV files of a label and a picture's name. Plain or gzip.")
       .also_called({"train_set", "train_sets", "train_data", "corpus", "files"});
-  f.add("images", images, "Folder of the pictures that captions name.").also_called({"image_folder", "pictures"});
+  f.add("images", images, "Folder of the pictures that files of captions or labels name.")
+      .also_called({"image_folder", "pictures"});
   f.add("features", features,
         "File for the features that a frozen network gives of the pictures, which are computed once and may serve "
         "several runs; empty for one in the run's folder.");
@@ -205,6 +207,11 @@ void ValidationConfig::describe(Fields& f) {
   f.find(f.key("search.nbest")).has_no_effect("validation scores only the best hypothesis");
 }
 
+void TrainedVisionConfig::describe(Fields& f) {
+  VisionConfig::describe(f);
+  f.section("augment", augment).needs(!frozen, f.key("frozen") + " = false, because features are computed once");
+}
+
 void ClassifyConfig::describe(Fields& f) {
   ClassifierConfig::describe(f);
   f.add("penalty", penalty, "structured: weight of the penalty ||A A^T - I||^2, which asks the hops to differ.")
@@ -245,12 +252,14 @@ void Recipe::describe(Fields& f) {
   f.section("target_vocabulary", target_vocabulary).needs(!data.shared_vocabulary, "data.shared_vocabulary = false");
   f.section("dialogue", dialogue).needs(task == "dialogue", "task = dialogue");
   f.section("model", model);
-  f.section("vision", vision).needs(task == "caption", "task = caption");
+  const bool classifies = task == "classify" || task == "classify-images";
+  f.section("vision", vision)
+      .needs(task == "caption" || task == "classify-images", "task = caption or classify-images");
   f.section("answer", answer).needs(task == "answer", "task = answer");
   f.section("batch", batch);
   f.section("training", training);
   f.section("validation", validation);
-  f.section("classify", classify).needs(task == "classify", "task = classify");
+  f.section("classify", classify).needs(classifies, "task = classify or classify-images");
 
   // What a setting needs from another section.
   const auto subwords = [](const VocabularyOptions& v) { return v.kind == "unigram" || v.kind == "bpe"; };
@@ -280,13 +289,17 @@ void check_answer(const Recipe& r, const std::string& path) {
         r.answer.window, r.answer.stride);
 }
 
+void check_frozen(const Recipe& r, const std::string& path) {
+  check(!r.vision.frozen || !r.vision.weights.empty(),
+        "{}: vision.weights: expected the weights of a frozen network; or set vision.frozen = false to train it", path);
+}
+
 // Of a task that learns captions of pictures.
 void check_caption(const Recipe& r, const std::string& path) {
   check(r.data.generator.empty(), "{}: data.generator: expected data.train (captions) for the task {}", path, r.task);
   check(!r.data.train.empty() && !r.data.valid.empty(),
         "{}: expected data.train and data.valid, TSV files of a picture's name and a caption", path);
-  check(!r.vision.frozen || !r.vision.weights.empty(),
-        "{}: vision.weights: expected the weights of a frozen network; or set vision.frozen = false to train it", path);
+  check_frozen(r, path);
   check(
       !r.training.self_critical || !r.model.uses_reinforce(),
       "{}: training.self_critical: expected model.attention.selection other than hard with reinforce, whose reward is "
@@ -294,6 +307,17 @@ void check_caption(const Recipe& r, const std::string& path) {
       path);
   check(!r.model.copies(), "{}: model.copy: expected none for the task {}: pictures have no words to copy", path,
         r.task);
+}
+
+// Of the task that learns classes of pictures.
+void check_classify_images(const Recipe& r, const std::string& path) {
+  check(r.data.generator.empty(), "{}: data.generator: expected data.train for the task {}, got a generator of pairs",
+        path, r.task);
+  check(!r.data.train.empty(),
+        "{}: expected data.train, a folder with a folder of pictures for each label, or files of labels and names",
+        path);
+  check(r.batch.sentences > 0, "{}: batch.sentences: expected the number of pictures in a batch, got 0", path);
+  check_frozen(r, path);
 }
 
 // Of a task that learns classes, not text.
@@ -342,6 +366,8 @@ void check_text_to_text(const Recipe& r, const std::string& path) {
 void check_recipe(const Recipe& r, const std::string& path) {
   if (r.task == "classify") {
     check_classify(r, path);
+  } else if (r.task == "classify-images") {
+    check_classify_images(r, path);
   } else if (r.task == "answer") {
     check_answer(r, path);
   } else if (r.task == "caption") {

@@ -9,8 +9,8 @@
 
 #include "decode/search.h"
 #include "models/answer_config.h"
+#include "models/classifier.h"
 #include "models/config.h"
-#include "models/text_classifier.h"
 #include "models/vision_config.h"
 #include "store/task_names.h"
 #include "text/batches.h"
@@ -18,6 +18,7 @@
 #include "text/dialogue.h"
 #include "text/labelled_text.h"
 #include "text/vocabulary.h"
+#include "vision/augment.h"
 
 namespace fovea {
 
@@ -89,7 +90,14 @@ struct ValidationConfig {
   void describe(Fields& fields);
 };
 
-// What the task "classify" needs besides a model of text.
+// What a recipe says of pictures besides the settings of the network: how training changes them.
+struct TrainedVisionConfig : VisionConfig {
+  AugmentConfig augment;
+
+  void describe(Fields& fields);
+};
+
+// What the tasks "classify" and "classify-images" need besides an encoder.
 struct ClassifyConfig : ClassifierConfig {
   double penalty = 1.0;
   std::string class_weights = "none";
@@ -110,7 +118,7 @@ struct Recipe {
   VocabularyOptions source_vocabulary, target_vocabulary;
   DialogueConfig dialogue;
   ModelConfig model;
-  VisionConfig vision;
+  TrainedVisionConfig vision;
   AnswerConfig answer;
   BatchOptions batch;
   TrainingConfig training;

@@ -1,6 +1,9 @@
 #include "recipe/task_settings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <span>
 
 #include "evaluate/validation_metrics.h"
 #include "models/architectures.h"
@@ -55,6 +58,32 @@ constexpr std::string_view kUnusedByCaption[] = {
     "model.encoder_layers", "model.bidirectional",    "model.copy",
     "batch.end_source",     "batch.reverse_source",   "training.guided_alignment",
     "validation.tokenizer"};
+constexpr std::string_view kUnusedByImageClasses[] = {"data.generator",
+                                                      "data.generated",
+                                                      "data.generated_valid",
+                                                      "data.shared_vocabulary",
+                                                      "data.split_identifiers",
+                                                      "data.hide_copied",
+                                                      "data.alignment",
+                                                      "data.max_source",
+                                                      "data.max_target",
+                                                      "data.max_ratio",
+                                                      "data.truncate",
+                                                      "data.sampling",
+                                                      "source_vocabulary.",
+                                                      "target_vocabulary.",
+                                                      "model.",
+                                                      "batch.tokens",
+                                                      "batch.end_source",
+                                                      "batch.reverse_source",
+                                                      "classify.word_dropout",
+                                                      "training.guided_alignment",
+                                                      "training.doubly_stochastic",
+                                                      "training.coverage_loss",
+                                                      "training.baseline_decay",
+                                                      "validation.sentences",
+                                                      "validation.tokenizer",
+                                                      "validation.search."};
 constexpr std::string_view kUnusedByAnswer[] = {"data.max_source", "data.drop_duplicates", "data.sampling",
                                                 "training.label_smoothing"};
 
@@ -88,27 +117,34 @@ std::vector<std::string> metrics_of_task(std::string_view task) {
   if (known == nullptr) return all_metric_names();
   if (task == "answer") return answer_metric_names();
   if (task == "caption") return caption_metric_names();
-  return task == "classify" ? classification_metric_names() : validation_metric_names();
+  const bool classes = task == "classify" || task == "classify-images";
+  return classes ? classification_metric_names() : validation_metric_names();
 }
 
 void limit_to_task(Fields& fields, const Recipe& recipe) {
   const TaskName* task = find_task(recipe.task);
   if (task == nullptr) return;
-  if (task->name == "caption") {
+  const auto leave_out = [&](std::span<const std::string_view> unused) {
     for (const Field& field : fields.list()) {
-      if (is_among(field.key(), kUnusedByCaption)) {
-        fields.find(field.key()).has_no_effect("the task caption does not use it");
-      }
+      if (!is_among(field.key(), unused)) continue;
+      fields.find(field.key()).has_no_effect(fmt::format("the task {} does not use it", task->name));
     }
+  };
+  if (task->name == "caption") {
+    leave_out(kUnusedByCaption);
+  } else if (task->name == "classify-images") {
+    leave_out(kUnusedByImageClasses);
   } else {
-    for (const std::string_view key : {"data.images", "data.features"}) fields.find(key).needs(false, "task = caption");
+    for (const std::string_view key : {"data.images", "data.features"}) {
+      fields.find(key).needs(false, "task = caption or classify-images");
+    }
   }
   if (task->name != "classify") {
     for (const std::string_view key : {"data.embeddings", "training.freeze_embeddings"}) {
       fields.find(key).needs(false, "task = classify");
     }
   }
-  if (task->text_to_text || task->name == "caption") return;
+  if (task->text_to_text || task->name == "caption" || task->name == "classify-images") return;
   if (recipe.task == "answer") {
     for (const std::string_view key : kUnusedByAnswer)
       fields.find(key).has_no_effect("the task answer does not use it");

@@ -18,6 +18,7 @@ inline constexpr std::array kTaskNames = {
     TaskName{"classify", "Text to one of several classes: sentiment, topic, type of question."},
     TaskName{"answer", "Reading comprehension: the answer to a question is a piece of a passage."},
     TaskName{"caption", "A picture to its caption."},
+    TaskName{"classify-images", "A picture to one of several classes."},
 };
 
 constexpr bool is_text_to_text(std::string_view task) {

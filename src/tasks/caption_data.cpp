@@ -9,7 +9,9 @@
 namespace fovea {
 
 CaptionData::CaptionData(const TaskSetup& setup)
-    : options_(setup.recipe.batch), target_(setup.known_vocabulary("target")) {
+    : options_(setup.recipe.batch),
+      target_(setup.known_vocabulary("target")),
+      augment_(setup.recipe.vision.frozen ? AugmentConfig() : setup.recipe.vision.augment) {
   const Recipe& recipe = setup.recipe;
   options_.seed = recipe.seed;
   options_.end_source = options_.reverse_source = false;
@@ -21,8 +23,11 @@ CaptionData::CaptionData(const TaskSetup& setup)
     target_ = std::move(trained.vocabulary);
   }
   train_ = corpus_of(train, recipe.data.images, recipe.data.filter.max_target, "train");
-  train_captions_ = std::move(train.target);
   valid_ = corpus_of(valid, recipe.data.images, 0, "valid");
+  for (const int64_t line : train_.lines) {
+    mentions_side_.push_back(mentions_side(train.target[static_cast<size_t>(line)]));
+  }
+  train_captions_ = std::move(train.target);
   std::map<int32_t, size_t> places;
   for (int64_t i = 0; i < valid_.size(); ++i) {
     const int32_t picture = valid_.source[i].front();
@@ -101,9 +106,23 @@ std::vector<int32_t> CaptionData::batch_pictures() const {
   return pictures;
 }
 
+Tensor CaptionData::augmented(std::span<const int64_t> rows, Device device) const {
+  const auto seed = static_cast<uint64_t>(options_.seed);
+  const int64_t size = pictures_->size();
+  std::vector<int32_t> numbers;
+  std::vector<Augmentation> changes;
+  for (const int64_t row : rows) {
+    const bool may_flip = !mentions_side_[static_cast<size_t>(row)];
+    numbers.push_back(train_.source[row].front());
+    changes.push_back(draw_augmentation(augment_, size, size, may_flip, seed, batch_.epoch, row));
+  }
+  return pictures_->augmented(numbers, changes, device);
+}
+
 Batch CaptionData::part(int64_t index, Device device) const {
   Batch batch = make_batch(train_, batch_.part(index), options_, device);
   add_images(batch, *pictures_);
+  if (augment_.changes_anything()) batch.images = augmented(batch.rows, device);
   batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch_target_tokens_)}, {1}, device);
   return batch;
 }

@@ -23,7 +23,7 @@ class CaptionData {
   const std::vector<std::string>& messages() const { return messages_; }  // reports
   const std::vector<std::string>& files() const { return files_; }        // of all pictures; their numbers are indices
   // The pictures are read elsewhere (Pictures), because a frozen network must be there first.
-  void set_pictures(std::shared_ptr<const ImageSource> pictures) { pictures_ = std::move(pictures); }
+  void set_pictures(std::shared_ptr<const Pictures> pictures) { pictures_ = std::move(pictures); }
   const ImageSource& pictures() const { return *pictures_; }
 
   // As in Task.
@@ -53,6 +53,8 @@ class CaptionData {
  private:
   ParallelLines read(const std::vector<std::string>& paths) const;
   int32_t number_of(const std::string& name, const std::string& folder);
+  // The pictures of some rows as training reads them in this epoch.
+  Tensor augmented(std::span<const int64_t> rows, Device device) const;
   ParallelCorpus corpus_of(const ParallelLines& lines, const std::string& folder, int64_t max_target,
                            std::string_view what);
 
@@ -66,7 +68,9 @@ class CaptionData {
   std::optional<Batcher> batcher_;
   BatchRows batch_;
   int64_t batch_target_tokens_ = 0;
-  std::shared_ptr<const ImageSource> pictures_;
+  std::shared_ptr<const Pictures> pictures_;
+  AugmentConfig augment_;
+  std::vector<bool> mentions_side_;  // of each training caption: its picture must not be flipped
   std::vector<std::string> messages_;
 };
 

@@ -1,7 +1,6 @@
 #include "tasks/caption_task.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/error.h"
 #include "decode/ensemble.h"
@@ -45,8 +44,7 @@ class CaptionTask final : public Task {
       model_.extractor = load_feature_extractor(config.vision, weights, device_);
     }
     model_.loaded.config.vision.weights = "";  // a model folder has its own
-    const std::string cache = recipe_.data.features.empty() ? recipe_.folder + "/features" : recipe_.data.features;
-    std::filesystem::create_directories(std::filesystem::absolute(cache).parent_path());
+    const std::string cache = feature_file(recipe_.data.features, recipe_.folder);
     data_.set_pictures(std::make_shared<Pictures>(model_, data_.files(), cache, setup.progress));
     if (recipe_.training.self_critical) {
       critic_.emplace(data_, model(), recipe_.validation.search, recipe_.seed, device_);

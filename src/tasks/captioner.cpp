@@ -93,17 +93,7 @@ std::vector<Hypothesis> Captioner::score(const ImageSource& images, std::span<co
 AttentionRecord Captioner::record(const Image& image, const std::string& name, const Hypothesis& hypothesis) const {
   AttentionRecord record = target_record({&model_.loaded, 1}, hypothesis, *model_.loaded.target);
   record.task = model_.loaded.config.task;
-  RecordImage shown{.name = name, .width = image.width, .height = image.height};
-  shown.rows = model_.map_shape()[0];
-  shown.columns = model_.map_shape()[1];
-  const int64_t longer = std::max(image.width, image.height);
-  if (longer <= RecordImage::kMaxSide) {
-    shown.jpeg = encode_jpeg(image);
-  } else {
-    const auto side = [&](int64_t pixels) { return std::max<int64_t>(1, pixels * RecordImage::kMaxSide / longer); };
-    shown.jpeg = encode_jpeg(resize(image, side(image.width), side(image.height)));
-  }
-  record.image = std::move(shown);
+  record.image = record_image(image, name, model_.map_shape());
   return record;
 }
 

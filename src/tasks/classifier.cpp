@@ -31,8 +31,23 @@ BatchOptions batch_options(int64_t texts, Device device) {
 
 }  // namespace
 
+void add_classes(std::span<const float> log_probs, std::span<const std::string> labels,
+                 std::span<Classification> results) {
+  const size_t classes = labels.size();
+  std::vector<size_t> order(classes);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto own = log_probs.subspan(i * classes, classes);
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return own[a] > own[b]; });
+    for (const size_t c : order) results[i].classes.push_back({labels[c], std::exp(static_cast<double>(own[c]))});
+    if (!results[i].record) continue;
+    results[i].record->classes = results[i].classes;
+    results[i].record->log_probability = static_cast<double>(own[order.front()]);
+  }
+}
+
 Classifier::Classifier(const std::string& folder, const PredictorOptions& options)
-    : Classifier(load_classifier(folder, device_named(options.device)), device_named(options.device),
+    : Classifier(load_classifier(folder, device_named(options.device), "classify"), device_named(options.device),
                  precision_named(options.precision)) {}
 
 Classifier::Classifier(LoadedClassifier model, Device device, Precision precision)
@@ -133,19 +148,7 @@ std::vector<Classification> Classifier::classify(std::span<const std::string> te
     };
   }
   const std::vector<float> log_probs = log_probabilities(rows, captures, record, done);
-  const size_t classes = labels().size();
-  std::vector<size_t> order(classes);
-  for (size_t i = 0; i < results.size(); ++i) {
-    const float* of_text = log_probs.data() + i * classes;
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return of_text[a] > of_text[b]; });
-    for (const size_t c : order) {
-      results[i].classes.push_back({labels()[c], std::exp(static_cast<double>(of_text[c]))});
-    }
-    if (!captures) continue;
-    results[i].record->classes = results[i].classes;
-    results[i].record->log_probability = static_cast<double>(of_text[order.front()]);
-  }
+  add_classes(log_probs, labels(), results);
   return results;
 }
 

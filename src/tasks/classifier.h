@@ -15,10 +15,14 @@ namespace fovea {
 
 struct Classification {
   std::vector<ClassProbability> classes;  // likeliest first
-  int64_t tokens = 0;                     // of the whole text
+  int64_t tokens = 0;                     // of the whole text; 0 for a picture
   bool truncated = false;                 // the text was longer than the model reads: its last tokens were left out
   std::optional<AttentionRecord> record;  // if it was asked for
 };
+
+// Adds all classes, likeliest first, of log-probabilities [example][class], to the results and their records.
+void add_classes(std::span<const float> log_probs, std::span<const std::string> labels,
+                 std::span<Classification> results);
 
 struct ClassifyOptions {
   bool capture_weights = false;  // with records

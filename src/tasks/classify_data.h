@@ -1,4 +1,4 @@
-// The data of a classifier's training run: labelled texts, a vocabulary that is trained or loaded from the run's
+// The data of a text classifier's training run: labelled texts, a vocabulary that is trained or loaded from the run's
 // folder, and batches of token ids.
 #pragma once
 
@@ -7,26 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "models/encoder.h"
 #include "recipe/recipe.h"
 #include "tasks/batch_rows.h"
+#include "tasks/labelled_data.h"
 #include "tasks/task.h"
 
 namespace fovea {
-
-// A part of a batch on the device.
-struct LabelledBatch {
-  Source source;
-  Tensor labels;   // i32 [B]
-  Tensor weights;  // f32 [B]: of each text in the loss; those of a whole batch add up to 1
-};
 
 class ClassifyData {
  public:
   explicit ClassifyData(const TaskSetup& setup);
 
   const std::shared_ptr<const Vocabulary>& source() const { return source_; }
-  const std::vector<std::string>& labels() const { return labels_; }  // sorted
+  const LabelledData& labelled() const { return labelled_; }
   const std::vector<std::string>& messages() const { return messages_; }
 
   // Tokenises the training texts, each truncated to `max_tokens`, and arranges them in batches.
@@ -41,26 +34,15 @@ class ClassifyData {
   Batcher::State state() const { return batcher_->state(); }
   void set_state(Batcher::State state) { batcher_->set_state(state); }
 
-  const std::vector<std::string>& valid_texts() const { return valid_.texts; }
-  const std::vector<int32_t>& valid_classes() const { return valid_classes_; }  // kUnseenClass for an unknown label
-
  private:
-  void read(const Recipe& recipe);
-  void learn_labels();
-  void skip_unwanted(const Recipe& recipe);
-  std::vector<int32_t> classes_of(const LabelledText& text) const;
   // The ids of a text as training reads them in an epoch: with subword sampling and word dropout.
   std::vector<int32_t> noisy_ids(int64_t row, int64_t epoch) const;
 
   BatchOptions options_;
   uint64_t seed_;
   double sampling_, word_dropout_;
-  bool balanced_;
   int64_t max_tokens_ = 0;
-  LabelledText train_, valid_;
-  std::vector<std::string> labels_;
-  std::vector<int32_t> classes_, valid_classes_;
-  std::vector<float> class_weights_;
+  LabelledData labelled_;
   std::shared_ptr<const Vocabulary> source_;
   ParallelCorpus corpus_;  // of the training texts
   std::optional<Batcher> batcher_;

@@ -1,4 +1,4 @@
-// The attention records of classified texts: which tokens the pooling read.
+// The attention records of classified texts and pictures: which tokens or cells the pooling read.
 #pragma once
 
 #include <vector>
@@ -15,6 +15,8 @@ class ClassifierWeights {
   ClassifierWeights(const LoadedClassifier& model, const Classified& classified);
   // The record of text b of the batch, without its classes. The line must be tokenised with offsets.
   AttentionRecord record(const TokenisedLine& line, int64_t b) const;
+  // The record of picture b of the batch, without its classes and without the picture.
+  AttentionRecord picture_record(int64_t b) const;
 
  private:
   struct Layer {
@@ -23,6 +25,8 @@ class ClassifierWeights {
     std::vector<float> weights;  // [B,H,T,S]
   };
   RecordedAttention pooling(int64_t b, int64_t tokens) const;
+  // The attention of a non-local block, between the cells of the feature map that is pooled.
+  RecordedAttention nonlocal(int64_t b, int64_t side) const;
   // For each token the share of the features whose maximum it has.
   void append_shares(int64_t b, int64_t tokens, std::vector<float>& to) const;
 

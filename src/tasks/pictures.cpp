@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <mutex>
 
 #include "base/error.h"
@@ -19,22 +20,50 @@ Image network_input(const Image& image, int64_t size) {
   return image.width == size && image.height == size ? image : resize(image, size, size);
 }
 
-Pictures::Pictures(const LoadedCaptioner& captioner)
-    : extractor_(captioner.extractor.get()),
-      network_(captioner.encoder->network()),
-      size_(captioner.loaded.config.vision.size),
-      states_(captioner.map_shape()[0] * captioner.map_shape()[1]),
-      shape_(extractor_ != nullptr ? captioner.map_shape() : Shape{size_, size_, 3}) {}
+std::string feature_file(const std::string& features, const std::string& run_folder) {
+  std::string file = features.empty() ? run_folder + "/features" : features;
+  std::filesystem::create_directories(std::filesystem::absolute(file).parent_path());
+  return file;
+}
 
-Pictures::Pictures(const LoadedCaptioner& captioner, std::span<const Image> images) : Pictures(captioner) {
+RecordImage record_image(const Image& image, const std::string& name, const Shape& map) {
+  RecordImage shown{.name = name, .width = image.width, .height = image.height};
+  shown.rows = map[0];
+  shown.columns = map[1];
+  const int64_t longer = std::max(image.width, image.height);
+  if (longer <= RecordImage::kMaxSide) {
+    shown.jpeg = encode_jpeg(image);
+  } else {
+    const auto side = [&](int64_t pixels) { return std::max<int64_t>(1, pixels * RecordImage::kMaxSide / longer); };
+    shown.jpeg = encode_jpeg(resize(image, side(image.width), side(image.height)));
+  }
+  return shown;
+}
+
+PictureReader::PictureReader(const LoadedCaptioner& captioner)
+    : encoder(captioner.encoder), extractor(captioner.extractor.get()), size(captioner.loaded.config.vision.size) {}
+
+PictureReader::PictureReader(const LoadedClassifier& classifier)
+    : encoder(&classifier.image_encoder()),
+      extractor(classifier.extractor.get()),
+      size(classifier.config.vision.size) {}
+
+Pictures::Pictures(const PictureReader& reader)
+    : extractor_(reader.extractor),
+      network_(reader.encoder->network()),
+      size_(reader.size),
+      states_(reader.encoder->map_shape()[0] * reader.encoder->map_shape()[1]),
+      shape_(extractor_ != nullptr ? reader.encoder->map_shape() : Shape{size_, size_, 3}) {}
+
+Pictures::Pictures(const PictureReader& reader, std::span<const Image> images) : Pictures(reader) {
   std::vector<Image> inputs;
   for (const Image& image : images) inputs.push_back(network_input(image, size_));
   add(inputs);
 }
 
-Pictures::Pictures(const LoadedCaptioner& captioner, std::span<const std::string> files, const std::string& cache,
+Pictures::Pictures(const PictureReader& reader, std::span<const std::string> files, const std::string& cache,
                    const FeatureCache::Done& done)
-    : Pictures(captioner) {
+    : Pictures(reader) {
   if (extractor_ != nullptr && !cache.empty()) {
     const auto read = [this](const std::string& path) { return network_input(read_image(path, size_), size_); };
     cache_.emplace(cache, *extractor_, files, read, done);
@@ -71,6 +100,18 @@ void Pictures::add(std::span<const Image> images) {
         to_host<float>((*extractor_)(images.subspan(at, std::min(kAtOnce, images.size() - at))));
     maps_.insert(maps_.end(), maps.begin(), maps.end());
   }
+}
+
+Tensor Pictures::augmented(std::span<const int32_t> numbers, std::span<const Augmentation> changes,
+                           Device device) const {
+  check(extractor_ == nullptr, "augmentation: expected a network that is trained, got a frozen one");
+  std::vector<Image> changed(numbers.size());
+  parallel_for(std::ssize(numbers), 1, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      changed[i] = augment(pixels_[static_cast<size_t>(numbers[i])], changes[i], size_, size_);
+    }
+  });
+  return network_->normalise(changed, device);
 }
 
 Tensor Pictures::images(std::span<const int32_t> numbers, Device device) const {

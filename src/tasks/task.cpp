@@ -12,6 +12,8 @@
 #include "tasks/captioner.h"
 #include "tasks/classifier.h"
 #include "tasks/classify_task.h"
+#include "tasks/image_classifier.h"
+#include "tasks/image_classify_task.h"
 #include "tasks/reader.h"
 #include "tasks/sequence_task.h"
 
@@ -48,6 +50,8 @@ std::span<const TaskEntry> tasks() {
       TaskEntry{kTaskNames[3].name, kTaskNames[3].help, "classify", make_classify_task, load_classify_predictor},
       TaskEntry{kTaskNames[4].name, kTaskNames[4].help, "answer", make_answer_task, load_reader_predictor},
       TaskEntry{kTaskNames[5].name, kTaskNames[5].help, "caption", make_caption_task, load_caption_predictor},
+      TaskEntry{kTaskNames[6].name, kTaskNames[6].help, "classify", make_image_classify_task,
+                load_image_classify_predictor},
   };
   static_assert(kEntries.size() == kTaskNames.size(), "every task that a recipe may name has an entry");
   return kEntries;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct Grid {
   std::vector<StepNote> notes;        // one for each row, or empty
   // The picture whose cells the columns are, or null. A column after the cells is the weight of no place.
   std::shared_ptr<const RecordImage> image;
+  // Self-attention of a picture: the only cell whose attention is drawn; by default cells that look far.
+  std::optional<int64_t> cell;
 
   int64_t height() const { return static_cast<int64_t>(rows.size()); }
   int64_t width() const { return static_cast<int64_t>(columns.size()); }

@@ -36,8 +36,9 @@ void check_picture(const Grid& grid, std::string_view view) {
 
 constexpr size_t kMostCells = 11;  // frames of self-attention; with the picture itself they fill whole lines
 
-// The cells with the largest weight on a cell outside of their neighbourhood, none beside another, in their order.
-std::vector<int64_t> far_looking(const Grid& grid) {
+// At most `count` cells with the largest weight on a cell outside of their neighbourhood, none beside another, in their
+// order.
+std::vector<int64_t> far_looking(const Grid& grid, size_t count) {
   const int64_t wide = grid.image->columns, cells = grid.image->cells();
   const auto beside = [wide](int64_t a, int64_t b) {
     return std::abs(a / wide - b / wide) <= 1 && std::abs(a % wide - b % wide) <= 1;
@@ -54,7 +55,7 @@ std::vector<int64_t> far_looking(const Grid& grid) {
   std::vector<int64_t> chosen;
   for (const auto& [weight, row] : found) {
     const auto near = [&, cell = row](int64_t other) { return beside(cell, other); };
-    if (chosen.size() < kMostCells && std::none_of(chosen.begin(), chosen.end(), near)) chosen.push_back(row);
+    if (chosen.size() < count && std::none_of(chosen.begin(), chosen.end(), near)) chosen.push_back(row);
   }
   std::sort(chosen.begin(), chosen.end());
   return chosen;
@@ -76,7 +77,15 @@ std::vector<PictureFrame> frames_of(const Grid& grid, std::string_view view) {
     return frames.back();
   };
   if (has_cells_as_rows(grid)) {
-    for (const int64_t cell : far_looking(grid)) add(static_cast<size_t>(cell)).from = cell;
+    if (grid.cell)
+      check(*grid.cell >= 0 && *grid.cell < grid.image->cells(), "{}: expected a cell of the picture", view);
+    const std::vector<int64_t> cells =
+        grid.cell ? std::vector{*grid.cell} : far_looking(grid, view == "overlay" ? 1 : kMostCells);
+    for (const int64_t cell : cells) {
+      PictureFrame& frame = add(static_cast<size_t>(cell));
+      frame.from = cell;
+      frame.label.text = fmt::format("cell {},{}", cell / grid.image->columns + 1, cell % grid.image->columns + 1);
+    }
     return frames;
   }
   const bool only_marks = std::all_of(grid.rows.begin(), grid.rows.end(), [](const Label& l) { return l.mark; });

@@ -21,7 +21,8 @@ struct PictureFrame {
 };
 
 // A frame for each row but special tokens, unless there are only these. Of self-attention, whose rows are cells, a
-// frame for some of the cells that look far. Throws an Error for a grid without a picture.
+// frame for Grid::cell or, without it, for some of the cells that look far; an overlay has the one that looks most.
+// Throws an Error for a grid without a picture.
 std::vector<PictureFrame> frames_of(const Grid& grid, std::string_view view);
 // A frame for each grid: the mean of its rows, with what its title has of its own as label.
 std::vector<PictureFrame> frames_of_heads(std::span<const Grid> grids);

@@ -1,4 +1,4 @@
-#include "models/text_classifier.h"
+#include "models/classifier.h"
 
 #include "base/fields.h"
 #include "models/architectures.h"
@@ -29,13 +29,17 @@ Var ClassHead::operator()(const Var& features) const {
   return out_(hidden_ ? relu_dropout((*hidden_)(x), dropout_) : x);
 }
 
-TextClassifier::TextClassifier(Parameters& parameters, const ModelConfig& model, const ClassifierConfig& config,
-                               int64_t vocabulary_size, int64_t classes)
-    : encoder_(encoder_of(model).make(parameters, model, vocabulary_size)),
+EncoderClassifier::EncoderClassifier(Parameters& parameters, std::unique_ptr<Encoder> encoder,
+                                     const ClassifierConfig& config, int64_t classes)
+    : encoder_(std::move(encoder)),
       pooling_(parameters, "pooling", config, encoder_->depth()),
       head_(parameters, "classes", config, pooling_.depth(), classes) {}
 
-Classified TextClassifier::operator()(const Source& source, Capture capture) const {
+EncoderClassifier::EncoderClassifier(Parameters& parameters, const ModelConfig& model, const ClassifierConfig& config,
+                                     int64_t vocabulary_size, int64_t classes)
+    : EncoderClassifier(parameters, encoder_of(model).make(parameters, model, vocabulary_size), config, classes) {}
+
+Classified EncoderClassifier::operator()(const Source& source, Capture capture) const {
   Encoded encoded = (*encoder_)(source, capture);
   const Pooled pooled = pooling_(encoded.states, source.lengths);
   Classified result{

@@ -1,6 +1,6 @@
 // Classifiers with every pooling: gradients in float64 against central differences, the penalty by its definition,
 // and independence of the other texts of a batch.
-#include "models/text_classifier.h"
+#include "models/classifier.h"
 
 #include <gtest/gtest.h>
 
@@ -40,12 +40,12 @@ const std::vector<int32_t> kLengths = {4, 3, 2};
 
 Source batch_on(Device device) { return {from_host(kIds, {4, 3}, device), from_host(kLengths, {3}, device)}; }
 
-TEST(TextClassifier, HasTheGradientItShould) {
+TEST(EncoderClassifier, HasTheGradientItShould) {
   for (const std::string encoder : {"recurrent", "transformer"}) {
     for (const Names& pooling :
          {Names{"attention"}, Names{"structured"}, Names{"mean"}, Names{"max"}, Names{"structured", "mean", "max"}}) {
       Parameters parameters(Device::reference(), DType::kF64);
-      const TextClassifier model(parameters, small_encoder(encoder), small_classifier(pooling, 7), 12, 4);
+      const EncoderClassifier model(parameters, small_encoder(encoder), small_classifier(pooling, 7), 12, 4);
       parameters.allocate(3);
       const Source source = batch_on(Device::reference());
       const Tensor labels = from_host(std::vector<int32_t>{1, 0, 3}, {3}, Device::reference());
@@ -78,7 +78,7 @@ TEST(TextClassifier, HasTheGradientItShould) {
   }
 }
 
-TEST(TextClassifier, ThePenaltyIsTheOneOfItsPaper) {
+TEST(EncoderClassifier, ThePenaltyIsTheOneOfItsPaper) {
   // Two hops over three tokens: A A^T - I = [[-0.5, 0.1], [0.1, -0.38]].
   const Tensor weights =
       from_host(std::vector<double>{0.5, 0.5, 0, 0.2, 0, 0.8, 1, 0, 0, 0, 1, 0}, {2, 1, 2, 3}, Device::reference());
@@ -88,10 +88,10 @@ TEST(TextClassifier, ThePenaltyIsTheOneOfItsPaper) {
   EXPECT_NEAR(got[1], 0, 1e-12);  // hops that attend to one token each, and to different ones
 }
 
-TEST(TextClassifier, ATextDoesNotDependOnTheOthersInItsBatch) {
+TEST(EncoderClassifier, ATextDoesNotDependOnTheOthersInItsBatch) {
   for (const Names& pooling : {Names{"attention", "mean", "max"}, Names{"structured"}}) {
     Parameters parameters(Device::cpu());
-    const TextClassifier model(parameters, small_encoder("recurrent"), small_classifier(pooling), 12, 4);
+    const EncoderClassifier model(parameters, small_encoder("recurrent"), small_classifier(pooling), 12, 4);
     parameters.allocate(3);
     const auto together = to_host<float>(model(batch_on(Device::cpu())).logits.value());
     for (int64_t b = 0; b < 3; ++b) {
@@ -105,9 +105,9 @@ TEST(TextClassifier, ATextDoesNotDependOnTheOthersInItsBatch) {
   }
 }
 
-TEST(TextClassifier, HopsHaveWeightsOfTheirOwn) {
+TEST(EncoderClassifier, HopsHaveWeightsOfTheirOwn) {
   Parameters parameters(Device::cpu());
-  const TextClassifier model(parameters, small_encoder("recurrent"), small_classifier({"structured"}), 12, 4);
+  const EncoderClassifier model(parameters, small_encoder("recurrent"), small_classifier({"structured"}), 12, 4);
   parameters.allocate(3);
   const Classified got = model(batch_on(Device::cpu()), Capture(true));
   ASSERT_EQ(got.attentions.size(), 1u);
@@ -129,10 +129,10 @@ TEST(TextClassifier, HopsHaveWeightsOfTheirOwn) {
   EXPECT_NE(weights[0], weights[4]);
 }
 
-TEST(TextClassifier, RefusesPoolingsThatExcludeEachOther) {
+TEST(EncoderClassifier, RefusesPoolingsThatExcludeEachOther) {
   Parameters parameters(Device::cpu());
   const auto make = [&](const Names& pooling) {
-    TextClassifier(parameters, small_encoder("recurrent"), small_classifier(pooling), 12, 4);
+    EncoderClassifier(parameters, small_encoder("recurrent"), small_classifier(pooling), 12, 4);
   };
   EXPECT_ERROR(make({}), "expected at least one of attention");
   Parameters other(Device::cpu());

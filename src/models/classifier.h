@@ -1,4 +1,4 @@
-// A classifier of texts: an encoder, a pooling over its states, and a class head.
+// A classifier of texts or pictures: an encoder, a pooling over its states, and a class head.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct ClassifierConfig : PoolingConfig {
   void describe(Fields& fields);
 };
 
-// From the features of a text to logits of classes, through a hidden layer if one is asked for:
+// From the features of a text or picture to logits of classes, through a hidden layer if one is asked for:
 // logits = V dropout(relu(W dropout(x))), or V dropout(x).
 class ClassHead {
  public:
@@ -38,10 +38,13 @@ struct Classified {
   std::vector<AttentionTrace> attentions;  // of the encoder, then of the pooling, if they were captured
 };
 
-class TextClassifier final : public Model {
+class EncoderClassifier final : public Model {
  public:
-  TextClassifier(Parameters& parameters, const ModelConfig& model, const ClassifierConfig& config,
-                 int64_t vocabulary_size, int64_t classes);
+  EncoderClassifier(Parameters& parameters, std::unique_ptr<Encoder> encoder, const ClassifierConfig& config,
+                    int64_t classes);
+  // With the encoder of texts that `model` names.
+  EncoderClassifier(Parameters& parameters, const ModelConfig& model, const ClassifierConfig& config,
+                    int64_t vocabulary_size, int64_t classes);
 
   Classified operator()(const Source& source, Capture capture = {}) const;
 

@@ -1,0 +1,98 @@
+#include "tasks/image_classifier.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "decode/translator.h"
+#include "ops/ops.h"
+#include "tasks/classify_record.h"
+#include "tasks/pictures.h"
+
+namespace fovea {
+
+namespace {
+
+constexpr size_t kBatch = 32;  // pictures that are classified at a time
+
+std::vector<int32_t> all_numbers(size_t count) {
+  std::vector<int32_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+}  // namespace
+
+ImageClassifier::ImageClassifier(const std::string& folder, const PredictorOptions& options)
+    : ImageClassifier(load_classifier(folder, device_named(options.device), ClassifierFolderConfig::kImageTask),
+                      device_named(options.device), precision_named(options.precision)) {}
+
+ImageClassifier::ImageClassifier(LoadedClassifier model, Device device, Precision precision)
+    : model_(std::move(model)), device_(device), precision_(precision) {}
+
+std::vector<float> ImageClassifier::run(const ImageSource& images, std::span<const int32_t> numbers, Capture capture,
+                                        const TakeBatch& take, const std::function<void(int64_t)>& done) const {
+  const PrecisionScope precision(precision_);
+  Arena arena(device_);
+  const ArenaScope scope(&arena);
+  std::vector<float> log_probs;
+  for (size_t at = 0; at < numbers.size(); at += kBatch) {
+    const auto part = numbers.subspan(at, std::min(kBatch, numbers.size() - at));
+    const Classified classified = (*model_.model)({.images = images.images(part, device_)}, capture);
+    const std::vector<float> values = to_host<float>(log_softmax(cast(classified.logits, DType::kF32)).value());
+    log_probs.insert(log_probs.end(), values.begin(), values.end());
+    if (take) take(static_cast<int64_t>(at), classified);
+    if (done) done(static_cast<int64_t>(at + part.size()));
+    arena.rewind();
+  }
+  return log_probs;
+}
+
+std::vector<float> ImageClassifier::log_probabilities(const ImageSource& images, std::span<const int32_t> numbers,
+                                                      const std::function<void(int64_t)>& done) const {
+  return run(images, numbers, {}, {}, done);
+}
+
+std::vector<Classification> ImageClassifier::classify(std::span<const Image> images, const ClassifyOptions& options,
+                                                      const std::function<void(int64_t)>& done) const {
+  std::vector<Classification> results(images.size());
+  TakeBatch record;
+  if (options.capture_weights) {
+    record = [&](int64_t first, const Classified& classified) {
+      const ClassifierWeights weights(model_, classified);
+      for (int64_t b = 0; b < classified.logits.dim(0); ++b) {
+        results[static_cast<size_t>(first + b)].record = weights.picture_record(b);
+      }
+    };
+  }
+  const PrecisionScope precision(precision_);
+  const Pictures pictures(model_, images);
+  const std::vector<int32_t> numbers = all_numbers(images.size());
+  add_classes(run(pictures, numbers, options.capture_weights, record, done), labels(), results);
+  return results;
+}
+
+std::vector<Classification> ImageClassifier::classify_files(std::span<const std::string> files,
+                                                            const std::function<void(int64_t)>& done) const {
+  std::vector<Classification> results;
+  for (size_t at = 0; at < files.size(); at += kBatch) {
+    std::vector<Image> images;
+    for (const std::string& file : files.subspan(at, std::min(kBatch, files.size() - at))) {
+      images.push_back(network_input(read_image(file, size()), size()));
+    }
+    for (Classification& result : classify(images)) results.push_back(std::move(result));
+    if (done) done(std::ssize(results));
+  }
+  return results;
+}
+
+std::vector<std::string> ImageClassifier::predict(std::span<const std::string> inputs) const {
+  std::vector<std::string> found;
+  for (const Classification& result : classify_files(inputs)) found.push_back(result.classes.front().label);
+  return found;
+}
+
+std::unique_ptr<Predictor> load_image_classify_predictor(const std::string& folder, const PredictorOptions& options) {
+  return std::make_unique<ImageClassifier>(folder, options);
+}
+
+}  // namespace fovea
