@@ -10,6 +10,17 @@ namespace {
 
 constexpr const char* kEndWord = "</s>";
 
+// Excludes the tokens that search never takes from the distribution: otherwise captions that are made less likely would
+// make those more likely, without end.
+Tensor bias_of(int64_t vocabulary, bool allow_unknown, Device device) {
+  constexpr float kNever = -1e4f;
+  std::vector<float> bias(static_cast<size_t>(vocabulary));
+  bias[kPad] = bias[kBegin] = kNever;
+  if (!allow_unknown) bias[kUnknown] = kNever;
+  const ArenaScope heap(nullptr);  // captured CUDA graphs read it at its address
+  return from_host(bias, {vocabulary}, device);
+}
+
 // The training captions of each picture, in the order of their first captions; `images` has the place of each picture.
 std::vector<ImageCaptions> references_of(const CaptionData& data, std::vector<size_t>& images) {
   const ParallelCorpus& train = data.train();
@@ -45,7 +56,8 @@ SelfCritical::SelfCritical(const CaptionData& data, const EncoderDecoder& model,
       greedy_(one_caption(search)),
       sampling_(greedy_),
       device_(device),
-      scorer_(references_of(data, images_)) {
+      scorer_(references_of(data, images_)),
+      logit_bias_(bias_of(data.target()->size(), search.allow_unknown, device)) {
   sampling_.sample = true;
   sampling_.seed = seed;
   options_.tokens = 0;
@@ -106,6 +118,7 @@ Batch SelfCritical::part(int64_t index) const {
     for (int64_t t = 0; t < sampled; ++t) weights[static_cast<size_t>(t * captions + b)] = advantages_[row];
   }
   batch.target_weights = from_host(weights, {steps, captions}, device_);
+  batch.logit_bias = logit_bias_;
   batch.token_share = from_host(std::vector{1.0f / static_cast<float>(tokens_)}, {1}, device_);
   return batch;
 }

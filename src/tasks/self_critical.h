@@ -38,6 +38,7 @@ class SelfCritical {
   BatchOptions options_;
   std::vector<size_t> images_;  // of each picture, its number in the scorer
   CiderScorer scorer_;
+  Tensor logit_bias_;
   ParallelCorpus sampled_;
   std::vector<float> advantages_;  // of each sample
   std::vector<bool> finished_;     // its end mark was sampled

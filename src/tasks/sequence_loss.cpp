@@ -72,8 +72,11 @@ Var SequenceLoss::doubly_stochastic(const TeacherForced& forced, const Batch& ba
 
 TaskLoss SequenceLoss::operator()(const TeacherForced& forced, const Batch& batch, const Tensor& alignment) {
   TaskLoss loss;
-  const Var losses =
-      forced.losses ? forced.losses : cross_entropy(forced.logits, batch.target_out, smoothing_, kPad, true);
+  Var logits = forced.logits;
+  if (logits && batch.logit_bias) {
+    logits = logits + cast(Var(batch.logit_bias), logits.dtype()).reshape({1, 1, logits.dim(2)});
+  }
+  const Var losses = forced.losses ? forced.losses : cross_entropy(logits, batch.target_out, smoothing_, kPad, true);
   loss.sum = sum(losses);
   Var total = batch.target_weights ? sum(losses * Var(batch.target_weights)) : loss.sum;
   if (forced.selection_log_prob) total = total + reinforce(forced, batch);
