@@ -181,6 +181,52 @@ TEST_F(ImageClassifyTest, BadDataAreNamed) {
   refused("train/dark/inner: expected a picture in the folder of a label, got a folder");
 }
 
+// Two squares at opposite sides, 20 pixels apart, where the network's receptive field is 19 pixels wide: are both dark
+// or both light?
+Image two_squares(int what, uint64_t seed) {
+  Random random(seed);
+  Image image{kSide, kSide, std::vector<uint8_t>(kSide * kSide * 3)};
+  for (uint8_t& value : image.pixels) value = static_cast<uint8_t>(120 + random.below(16));
+  const bool light = random.below(2) == 0;
+  for (int64_t n = 0; n < 2; ++n) {
+    const auto top = static_cast<int64_t>(random.below(kSide - 6)), left = n * (kSide - 6);
+    const uint8_t value = light != (what == 1 && n == 1) ? 255 : 0;
+    for (int64_t i = 0; i < 6 * 6 * 3; ++i) {
+      image.pixels[static_cast<size_t>(((top + i / 18) * kSide + left) * 3 + i % 18)] = value;
+    }
+  }
+  return image;
+}
+
+TEST_F(ImageClassifyTest, OnlyANonLocalBlockComparesWhatIsFarApart) {
+  for (const std::string part : {"far", "far-valid"}) {
+    for (int i = 0; i < (part == "far" ? 640 : 200); ++i) {
+      const std::string label = i % 2 == 0 ? "same" : "different";
+      std::filesystem::create_directories(folder.file(part + "/" + label));
+      folder.file(part + "/" + label + "/" + std::to_string(i) + ".png",
+                  encode_png(two_squares(i % 2, static_cast<uint64_t>(i) + (part == "far" ? 0 : 10'000))));
+    }
+  }
+  recipe.data.train = {folder.file("far")};
+  recipe.data.valid = {folder.file("far-valid")};
+  recipe.vision.layer = "stages.0";
+  recipe.classify.pooling = {"mean"};
+  recipe.classify.head_dropout = 0;
+  recipe.batch.sentences = 16;
+  recipe.training.learning_rate = 3e-3;
+  recipe.training.steps = 400;
+  recipe.validation.every = 25;
+  recipe.validation.goal = 98;
+  recipe.vision.nonlocal = "embedded-gaussian";
+  Silent with, without;
+  const TrainingResult learned = train(recipe, Start::kNew, &with);
+  EXPECT_GE(*with.validation.score, 98);
+  recipe.vision.nonlocal = "none";
+  recipe.training.steps = learned.steps;
+  train(recipe, Start::kOverwrite, &without);
+  EXPECT_LE(*without.validation.score, 70);
+}
+
 TEST_F(ImageClassifyTest, TheRecordHasTheAttentionOfANonLocalBlock) {
   recipe.vision.nonlocal = "dot";
   recipe.classify.pooling = {"mean"};
