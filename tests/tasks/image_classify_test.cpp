@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/random.h"
+#include "base/threads.h"
 #include "store/vision_weights.h"
 #include "support.h"
 #include "tasks/image_classifier.h"
@@ -37,6 +38,7 @@ Image drawn(int what, uint64_t seed) {
 class ImageClassifyTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    set_thread_count(1);
     for (const std::string& label : kLabels) std::filesystem::create_directories(folder.file("train/" + label));
     for (int i = 0; i < 80; ++i) {
       folder.file("train/" + kLabels[static_cast<size_t>(i % 2)] + "/" + std::to_string(i) + ".png",
@@ -57,6 +59,7 @@ class ImageClassifyTest : public ::testing::Test {
     recipe.validation.goal = 100;
     recipe.device = "cpu";
   }
+  void TearDown() override { set_thread_count(threads); }
   std::string why(const Recipe& of) {
     Silent listener;
     return train(of, Start::kOverwrite, &listener).why;
@@ -64,6 +67,7 @@ class ImageClassifyTest : public ::testing::Test {
 
   TemporaryFolder folder;
   Recipe recipe;
+  int threads = thread_count();  // before the test
 };
 
 TEST_F(ImageClassifyTest, ATrainedNetworkClassifiesPicturesItHasNotSeen) {
