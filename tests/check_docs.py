@@ -35,6 +35,8 @@ TEXTS = [("my.en", "my.de", 300), ("train.en", "train.de", 300), ("train.en", "t
          ("test.refs", "test.category", 10), ("gaps.source", "gaps.target", 300), ("words.source", "words.target", 300)]
 # Files with a label and a text on each line. A name with .gz is that of plain text, which is read alike.
 LABELLED = ["reviews.tsv", "test.tsv", "train.phrases.gz", "train.gz", "val.gz", "test.gz"]
+# Folders with a folder of pictures for each label.
+PICTURES = ["flowers", "test-flowers"]
 SECONDS = 120  # for a command
 
 
@@ -83,6 +85,8 @@ class Reader:
         for seed, (source, target, count) in enumerate(TEXTS, 1):
             self.type(f"fovea data dates -n {count} --seed {seed} --source {source} --target {target}")
 
+        for seed, name in enumerate(PICTURES, 1):
+            self.type(f"fovea data shapes -n 40 --seed {seed} --out {name}")
         talk = '{"turns": ["Are you coming, %d?", "In a minute.", "Good, I will wait for %d."]}\n'
         (folder / "talks.jsonl").write_text("".join(talk % (i, i) for i in range(100)))
         for name in LABELLED:
@@ -118,6 +122,9 @@ class Reader:
             self.type(command + "".join(f" --set {setting}" for setting in SHORT)
                       + ("" if re.search("--(resume|overwrite)", command) else " --overwrite"))
             return "run, for a few steps"
+        if re.match(r"fovea data shapes\b", command):
+            self.type(re.sub(r"--count \d+", "--count 60", command))
+            return "run, with fewer pictures"
         if re.match(r"fovea serve\b", command):
             return self.serve(command)
         if re.match(r"curl\b", command):

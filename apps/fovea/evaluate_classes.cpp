@@ -63,7 +63,7 @@ int report_classes(const ClassTest& test, const LabelledText& text, const std::v
   }
   output.commit();
   const ClassificationReport report = classification_report(outcomes, labels);
-  fmt::print("{}", test.json ? as_json(report, what).dump(2) + "\n" : report.text());
+  fmt::print("{}", test.json ? as_json(report, what).dump(2) + "\n" : report.text(what));
   return kDone;
 }
 

@@ -69,11 +69,11 @@ double ClassificationReport::macro_f1() const {
   return occurring == 0 ? 0.0 : sum / static_cast<double>(occurring);
 }
 
-std::string ClassificationReport::text() const {
+std::string ClassificationReport::text(std::string_view what) const {
   std::string out = fmt::format("{}, accuracy {:.2f}, macro-F1 {:.2f}, calibration error {:.2f} ({} bins)\n",
-                                counted(total, "text"), accuracy(), macro_f1(), calibration_error, kCalibrationBins);
+                                counted(total, what), accuracy(), macro_f1(), calibration_error, kCalibrationBins);
   if (unseen > 0)
-    out += fmt::format("{} with a label that the model does not know, counted as wrong\n", counted(unseen, "text"));
+    out += fmt::format("{} with a label that the model does not know, counted as wrong\n", counted(unseen, what));
   size_t width = 5;
   for (const ClassQuality& c : classes) width = std::max(width, columns_of(c.label));
   out += fmt::format("\n{}  precision  recall      F1  support\n", padded("class", width, false));

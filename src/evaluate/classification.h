@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fovea {
@@ -36,7 +37,7 @@ struct ClassificationReport {
   // The mean F1 of the classes that occur, in the texts or in the predictions, in percent.
   double macro_f1() const;
   int64_t confused(size_t truth, size_t predicted) const { return confusion[truth * classes.size() + predicted]; }
-  std::string text() const;  // tables for people
+  std::string text(std::string_view what = "text") const;  // tables for people; `what` is the name of an example
 };
 
 constexpr int64_t kCalibrationBins = 15;

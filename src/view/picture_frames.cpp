@@ -36,25 +36,25 @@ void check_picture(const Grid& grid, std::string_view view) {
 
 constexpr size_t kMostCells = 11;  // frames of self-attention; with the picture itself they fill whole lines
 
-// At most `count` cells with the largest weight on a cell outside of their neighbourhood, none beside another, in their
-// order.
+// At most `count` cells that look far, none beside another, in their order: those with the largest product of a weight
+// and its distance.
 std::vector<int64_t> far_looking(const Grid& grid, size_t count) {
   const int64_t wide = grid.image->columns, cells = grid.image->cells();
-  const auto beside = [wide](int64_t a, int64_t b) {
-    return std::abs(a / wide - b / wide) <= 1 && std::abs(a % wide - b % wide) <= 1;
+  const auto apart = [wide](int64_t a, int64_t b) {
+    return std::max(std::abs(a / wide - b / wide), std::abs(a % wide - b % wide));
   };
   std::vector<std::pair<float, int64_t>> found;
   for (int64_t row = 0; row < cells; ++row) {
     float most = 0;
     for (int64_t c = 0; c < cells; ++c) {
-      if (!is_absent(grid.at(row, c)) && !beside(row, c)) most = std::max(most, grid.at(row, c));
+      if (!is_absent(grid.at(row, c))) most = std::max(most, grid.at(row, c) * static_cast<float>(apart(row, c)));
     }
     found.emplace_back(-most, row);
   }
   std::sort(found.begin(), found.end());
   std::vector<int64_t> chosen;
   for (const auto& [weight, row] : found) {
-    const auto near = [&, cell = row](int64_t other) { return beside(cell, other); };
+    const auto near = [&, cell = row](int64_t other) { return apart(cell, other) <= 1; };
     if (chosen.size() < count && std::none_of(chosen.begin(), chosen.end(), near)) chosen.push_back(row);
   }
   std::sort(chosen.begin(), chosen.end());

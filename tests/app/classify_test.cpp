@@ -123,5 +123,96 @@ TEST_F(ClassifyApp, InfoAndPackKnowClassifiers) {
   EXPECT_NE(translate.err.find("got one of the task classify"), std::string::npos) << translate.err;
 }
 
+// Pictures of shapes, and a model that has hardly learned anything: the commands are what is tested.
+class ClassifyPictures : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = new TemporaryFolder;
+    made = fovea_command({"data", "shapes", "--count", "24", "--seed", "5", "--out", pictures()});
+    const std::string recipe =
+        folder->file("r.toml", "task = \"classify-images\"\nfolder = \"" + run() +
+                                   "\"\nthreads = 1\n[data]\ntrain = \"" + pictures() +
+                                   "\"\n[vision]\nnetwork = \"resnet-small\"\nsize = 32\nfrozen = false\nnonlocal = "
+                                   "\"gaussian\"\n[vision.augment]\ncrop = 0.7\nflip = true\n[batch]\nsentences = "
+                                   "8\n[training]\nsteps = 3\n[validation]\nmetric = \"accuracy\"\n");
+    trained = fovea_command({"train", recipe});
+  }
+  static void TearDownTestSuite() { delete folder; }
+  static std::string run() { return folder->file("run"); }
+  static std::string pictures() { return folder->file("pictures"); }
+  static std::string picture(const std::string& name) { return pictures() + "/" + name; }
+  static inline TemporaryFolder* folder = nullptr;
+  static inline Outcome made, trained;
+};
+
+TEST_F(ClassifyPictures, AreMadeInAFolderForEachLabel) {
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_EQ(read_file(picture("same/000001.png")).substr(1, 3), "PNG");
+  EXPECT_EQ(read_file(picture("different/000024.png")).substr(1, 3), "PNG");
+  EXPECT_NE(fovea_command({"data"}).out.find("shapes "), std::string::npos);
+  EXPECT_NE(fovea_command({"data", "shapes"}).err.find("expected --out"), std::string::npos);
+  EXPECT_NE(fovea_command({"data", "shapes", "--out", pictures()}).err.find("expected a new folder"),
+            std::string::npos);
+  EXPECT_NE(fovea_command({"data", "dates", "--out", "x"}).err.find("--out: expected the task shapes"),
+            std::string::npos);
+}
+
+TEST_F(ClassifyPictures, HaveALabelAndAProbability) {
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  EXPECT_NE(trained.out.find("try it: fovea classify --model " + run()), std::string::npos) << trained.out;
+  const std::string one = picture("same/000001.png"), other = picture("different/000002.png");
+  const Outcome alone = fovea_command({"classify", "-m", run(), one});
+  ASSERT_EQ(alone.status, 0) << alone.err;
+  EXPECT_EQ(alone.out.find('\t'), alone.out.rfind('\t')) << alone.out;
+  const Outcome both = fovea_command({"classify", "-m", run(), one, folder->file("no.png", "no picture"), other});
+  EXPECT_EQ(both.status, 1);
+  EXPECT_NE(both.err.find("no.png"), std::string::npos) << both.err;
+  EXPECT_EQ(both.out.find(one + "\t" + alone.out), 0u) << both.out;
+  EXPECT_NE(both.out.find("\n" + other + "\t"), std::string::npos) << both.out;
+  const Outcome lines = fovea_command({"classify", "-m", run(), "--json"}, one + "\n");
+  const Json json = Json::parse(lines.out);
+  EXPECT_EQ(json["image"], one);
+  EXPECT_EQ(json["classes"].size(), 2u);
+}
+
+TEST_F(ClassifyPictures, AreEvaluatedFromAFolderOrAFile) {
+  const Outcome folders = fovea_command({"evaluate", "-m", run(), "-s", pictures()});
+  EXPECT_NE(folders.out.find("24 pictures, accuracy "), std::string::npos) << folders.out << folders.err;
+  const std::string list = folder->file("t.tsv", "same\tsame/000001.png\nalike\tsame/000003.png\n");
+  const Outcome files = fovea_command({"evaluate", "-m", run(), "-s", list, "--images", pictures(), "--json"});
+  EXPECT_EQ(Json::parse(files.out)["pictures"], 2) << files.err;
+  EXPECT_NE(files.err.find("t.tsv:2: warning: the model does not know the label alike"), std::string::npos);
+  EXPECT_NE(fovea_command({"evaluate", "-m", run(), "-s", list}).err.find("t.tsv:1: same/000001.png: expected a pict"),
+            std::string::npos);
+}
+
+TEST_F(ClassifyPictures, AreShownWithPoolingAndTheNonLocalBlock) {
+  const std::string one = picture("same/000001.png");
+  const Outcome pooling = fovea_command({"view", "-m", run(), one});
+  ASSERT_EQ(pooling.status, 0) << pooling.err;
+  EXPECT_NE(pooling.out.find("picture: 000001.png (80 x 80)\n"), std::string::npos) << pooling.out;
+  EXPECT_NE(pooling.out.find("pooling attention"), std::string::npos) << pooling.out;
+  const std::string svg = folder->file("x.svg"), json = folder->file("x.json");
+  ASSERT_EQ(fovea_command({"view", "-m", run(), one, "--attention", "encoder-self", "--cell", "2,3", "-o", svg}).status,
+            0);
+  EXPECT_NE(read_file(svg).find("cell 2,3"), std::string::npos);
+  for (const char* wrong : {"5,1", "0,1", "1", "1,2,3", "a,b", "1,99999999999999999999"}) {
+    const Outcome refused =
+        fovea_command({"view", "-m", run(), one, "--attention", "encoder-self", "--cell", wrong, "-o", svg});
+    EXPECT_NE(refused.err.find("--cell: expected a row from 1 to 4, a comma and a column from 1 to 4"),
+              std::string::npos)
+        << refused.err;
+  }
+  EXPECT_NE(fovea_command({"view", "-m", run(), one, "--cell", "1,1"}).err.find("--cell: expected attention between"),
+            std::string::npos);
+  ASSERT_EQ(fovea_command({"view", "-m", run(), one, "-o", json}).status, 0);
+  EXPECT_EQ(Json::parse(read_file(json))["attentions"].size(), 2u);
+  EXPECT_EQ(fovea_command({"view", json}).out, pooling.out);
+  EXPECT_NE(fovea_command({"info", run()}).out.find("feature map: 4 x 4 positions of 64 features"), std::string::npos);
+  const std::string packed = folder->file("packed");
+  ASSERT_EQ(fovea_command({"pack", run(), packed}).status, 0);
+  EXPECT_EQ(fovea_command({"classify", "-m", packed, one}).status, 0);
+}
+
 }  // namespace
 }  // namespace fovea

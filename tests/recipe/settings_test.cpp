@@ -127,6 +127,8 @@ std::vector<Row> rows() {
        "vision.positions", "vision.depth", "vision.dropout", "vision.nonlocal"});
   add(kNone, {"task=caption", "data.generator=", "data.train=a", "data.valid=b", "vision.frozen=false"},
       {"vision.weights"});
+  add(kCaption, with(kCaption, "vision.frozen=false"),
+      {"vision.augment.crop", "vision.augment.flip", "vision.augment.colour"});
   add(kNone, kAnswer,
       {"answer.interaction", "answer.window", "answer.stride", "answer.max_answer", "answer.max_question",
        "answer.character_filters", "answer.match_features", "answer.lowercase"});
@@ -178,6 +180,35 @@ TEST(Settings, EveryKeyOfARecipeIsAccountedFor) {
     }
   }
   for (const auto& [key, value] : values) EXPECT_TRUE(seen.contains(key)) << key << " is missing from rows()";
+}
+
+TEST(Settings, AClassifierOfPicturesUsesThoseOfPicturesAndClasses) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("r.toml",
+                                       "task = \"classify-images\"\nfolder = \"x\"\n[data]\ntrain = \"t\"\n[vision]\n"
+                                       "frozen = false\n[batch]\nsentences = 8\n[training]\nepochs = 1\n");
+  const std::vector<std::pair<std::string, std::string>> used = {{"data.images", "p"},
+                                                                 {"data.features", "f"},
+                                                                 {"data.held_out", "7"},
+                                                                 {"data.drop_duplicates", "true"},
+                                                                 {"vision.depth", "8"},
+                                                                 {"vision.augment.crop", "0.5"},
+                                                                 {"classify.pooling", "max"},
+                                                                 {"classify.label_column", "l"},
+                                                                 {"training.label_smoothing", "0.1"},
+                                                                 {"validation.metric", "macro-f1"},
+                                                                 {"classify.class_weights", "balanced"}};
+  for (const auto& [key, value] : used) EXPECT_FALSE(reports(path, {}, key, value)) << key;
+  const std::vector<std::pair<std::string, std::string>> unused = {
+      {"model.hidden", "7"},           {"model.encoder", "transformer"}, {"source_vocabulary.size", "70"},
+      {"batch.tokens", "70"},          {"classify.word_dropout", "0.1"}, {"data.max_source", "7"},
+      {"training.coverage_loss", "1"}, {"validation.search.beam", "2"},  {"training.freeze_embeddings", "true"}};
+  for (const auto& [key, value] : unused) EXPECT_TRUE(reports(path, {}, key, value)) << key;
+  EXPECT_TRUE(reports(path, {"vision.frozen=true", "vision.weights=w"}, "vision.augment.flip", "true"));
+  EXPECT_ERROR(read_recipe(path, Changes{"vision.frozen=true"}), "vision.weights: expected the weights of a frozen");
+  EXPECT_ERROR(read_recipe(path, Changes{"batch.sentences=0"}), "expected the number of pictures in a batch");
+  EXPECT_ERROR(read_recipe(path, Changes{"data.train="}), "expected data.train, a folder");
+  EXPECT_ERROR(read_recipe(path, Changes{"validation.metric=bleu"}), "expected one of loss, accuracy, macro-f1");
 }
 
 TEST(Settings, ShippedRecipesHaveNoneWithoutEffect) {

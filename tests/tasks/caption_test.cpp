@@ -103,6 +103,14 @@ TEST_F(CaptionTest, ATrainedNetworkDescribesPicturesItHasNotSeen) {
   }
 }
 
+// All captions here mention a side, so no picture may be flipped: left and right could not be learned otherwise.
+TEST_F(CaptionTest, PicturesWhoseCaptionsMentionASideAreNotFlipped) {
+  recipe.vision.augment.flip = true;
+  recipe.vision.augment.colour = 0.1;
+  Silent listener;
+  EXPECT_EQ(Trainer(recipe, Start::kNew, listener).run(listener.interrupt).why, "exact reached 100");
+}
+
 // The network's features are random, but they are enough here; they are computed once.
 TEST_F(CaptionTest, AFrozenNetworkStaysAsItIsAndTravelsWithTheModel) {
   Parameters parameters(Device::cpu());

@@ -228,6 +228,16 @@ TEST(Light, SelfAttentionShowsTheCellsThatLookFar) {
   for (const PictureFrame& frame : frames) from.push_back(frame.from.value());
   EXPECT_TRUE(std::is_sorted(from.begin(), from.end()));
   for (const int64_t cell : {9, 54}) EXPECT_EQ(std::count(from.begin(), from.end(), cell), 1) << cell;
+  EXPECT_EQ(frames_of(reduce(record, {}), "overlay").size(), 1u);
+  Grid one = reduce(record, {});
+  one.cell = 54;
+  for (const char* view : {"strip", "overlay"}) {
+    const std::vector<PictureFrame> chosen = frames_of(one, view);
+    ASSERT_EQ(chosen.size(), 1u);
+    EXPECT_EQ(chosen[0].from, 54);
+    EXPECT_EQ(chosen[0].label.text, "cell 7,7");
+    EXPECT_FLOAT_EQ(chosen[0].cells[9], 0.685F);
+  }
   EXPECT_NE(strip_svg(reduce(record, {}), {}).find("stroke=\"#ffb000\""), std::string::npos);
   EXPECT_NE(strip_text(reduce(record, {}), {}, {.width = 80}).find("·o"), std::string::npos);
 }
