@@ -90,9 +90,7 @@ std::vector<Hypothesis> Captioner::score(const ImageSource& images, std::span<co
   return fovea::score({&model, 1}, CorpusView(rows, targets), batch_options(), options, device_);
 }
 
-AttentionRecord Captioner::record(const Image& image, const std::string& name, const Hypothesis& hypothesis) const {
-  AttentionRecord record = target_record({&model_.loaded, 1}, hypothesis, *model_.loaded.target);
-  record.task = model_.loaded.config.task;
+RecordImage Captioner::record_image(const Image& image, const std::string& name) const {
   RecordImage shown{.name = name, .width = image.width, .height = image.height};
   shown.rows = model_.map_shape()[0];
   shown.columns = model_.map_shape()[1];
@@ -103,7 +101,13 @@ AttentionRecord Captioner::record(const Image& image, const std::string& name, c
     const auto side = [&](int64_t pixels) { return std::max<int64_t>(1, pixels * RecordImage::kMaxSide / longer); };
     shown.jpeg = encode_jpeg(resize(image, side(image.width), side(image.height)));
   }
-  record.image = std::move(shown);
+  return shown;
+}
+
+AttentionRecord Captioner::record(RecordImage image, const Hypothesis& hypothesis) const {
+  AttentionRecord record = target_record({&model_.loaded, 1}, hypothesis, *model_.loaded.target);
+  record.task = model_.loaded.config.task;
+  record.image = std::move(image);
   return record;
 }
 
