@@ -15,6 +15,7 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
+#include <limits>
 #include <random>
 
 #include "fovea/serve/framing.h"
@@ -336,7 +337,8 @@ Call Session::read_head() {
   return call;
 }
 
-// A body that may be larger than others reserves its share of the memory until the request is answered.
+// Sets the limit of the path. A body that may be larger than others reserves its share of the memory until the request
+// is answered.
 void Session::limit_body() {
   const auto most =
       static_cast<uint64_t>(Api::takes_images(path_) ? shared_.options.max_image_body : shared_.options.max_body);
@@ -356,7 +358,7 @@ void Session::limit_body() {
 net::awaitable<bool> Session::read_request(Call& call) {
   parser_.emplace();
   parser_->header_limit(kHeadBytes);
-  parser_->body_limit(static_cast<uint64_t>(std::max(shared_.options.max_body, shared_.options.max_image_body)));
+  parser_->body_limit(std::numeric_limits<uint64_t>::max());  // limit_body knows the path
   ErrorCode error;
   arm(kHead);
   co_await http::async_read_header(socket_, buffer_, *parser_, into(error));
