@@ -34,9 +34,12 @@ function release(step: number): void {
   set(edits.length > 0 ? { edits } : { edits, prefix: '', path: [] })
 }
 
+const kTall = 'min(52vh, 440px)' // the height of a picture that is not wide
+
 interface StageProps {
   image: RecordImage | null // null while there is no answer
   url: string
+  ratio: number // of width to height
   name: string
   lit: Cells | null
   step: number // of the selected word; -1 for none
@@ -44,7 +47,7 @@ interface StageProps {
 }
 
 // The large picture.
-function Stage({ image, url, name, lit, step, word }: StageProps) {
+function Stage({ image, url, ratio, name, lit, step, word }: StageProps) {
   const stage = useRef<HTMLDivElement>(null)
   const dragging = useRef(false)
   const place = useRef({ x: 0.5, y: 0.5 })
@@ -83,7 +86,7 @@ function Stage({ image, url, name, lit, step, word }: StageProps) {
       <div
         ref={stage}
         class={canSteer ? 'photo large steered' : 'photo large'}
-        style={{ aspectRatio: image ? `${image.width} / ${image.height}` : '' }}
+        style={{ aspectRatio: String(ratio), width: `calc(${kTall} * ${ratio})` }}
         {...(canSteer && {
           tabIndex: 0,
           role: 'application',
@@ -224,6 +227,7 @@ export function Caption() {
   const answer = first.value
   const file = opened.value
   const url = image?.data ?? (file ? undefined : picture.value?.url)
+  const sized = image ?? picture.value
   const name = image?.name ?? picture.value?.name ?? ''
   const status = file
     ? t('file.from', { name: file.name })
@@ -242,6 +246,7 @@ export function Caption() {
           <Stage
             image={image}
             url={url}
+            ratio={sized ? sized.width / sized.height : 1}
             name={t('caption.alt', { name, caption: r?.target.text ?? '' })}
             lit={lit}
             step={step}

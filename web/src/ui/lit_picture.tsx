@@ -15,10 +15,10 @@ export function LitPicture({ url, alt, cells }: Props) {
   useEffect(() => {
     const canvas = over.current!
     if (!cells) return
-    const light = lightOf(cells, scale)
-    canvas.width = light.width
-    canvas.height = light.height
-    canvas.getContext('2d')!.putImageData(light, 0, 0)
+    const { width, height, data } = lightOf(cells, scale)
+    canvas.width = width
+    canvas.height = height
+    canvas.getContext('2d')!.putImageData(new ImageData(data, width, height), 0, 0)
   }, [cells, scale])
   return (
     <>

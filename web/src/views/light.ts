@@ -13,6 +13,12 @@ export interface Cells {
   weights: Float32Array // row by row; there may be more, for instance of no place
 }
 
+export interface Light {
+  width: number
+  height: number
+  data: Uint8ClampedArray<ArrayBuffer> // red, green, blue, opacity
+}
+
 // What darkens or brightens a pixel with that much light, 0 to 1: red, green, blue, opacity.
 export function veilOf(light: number): [number, number, number, number] {
   const lift = kLifted * light
@@ -23,7 +29,7 @@ export function veilOf(light: number): [number, number, number, number] {
 
 // Weights between the centres of the cells are interpolated; the heaviest cell is fully lit. A few pixels for each cell
 // are enough, because browsers enlarge a canvas smoothly.
-export function lightOf({ rows, columns, weights }: Cells, scale: Scale): ImageData {
+export function lightOf({ rows, columns, weights }: Cells, scale: Scale): Light {
   const times = Math.min(16, Math.max(1, Math.floor(128 / Math.max(rows, columns))))
   const [width, height] = [columns * times, rows * times]
   const weight = (r: number, c: number): number => weights[r * columns + c] || 0
@@ -35,7 +41,7 @@ export function lightOf({ rows, columns, weights }: Cells, scale: Scale): ImageD
     return [first, Math.min(first + 1, cells - 1), place - first]
   }
   const lerp = (a: number, b: number, part: number): number => a + (b - a) * part
-  const pixels = new ImageData(width, height)
+  const data = new Uint8ClampedArray(4 * width * height)
   for (let y = 0; y < height; ++y) {
     const [top, bottom, down] = between(y, rows)
     for (let x = 0; x < width; ++x) {
@@ -43,10 +49,10 @@ export function lightOf({ rows, columns, weights }: Cells, scale: Scale): ImageD
       const above = lerp(weight(top, left), weight(top, right), aside)
       const below = lerp(weight(bottom, left), weight(bottom, right), aside)
       const [r, g, b, opacity] = veilOf(onScale(scale, lerp(above, below, down), largest || 1))
-      pixels.data.set([r, g, b, 255 * opacity], 4 * (y * width + x))
+      data.set([r, g, b, 255 * opacity], 4 * (y * width + x))
     }
   }
-  return pixels
+  return { width, height, data }
 }
 
 // Attention on one place, given in parts of the picture's width and height, with nothing on the columns after the cells.
