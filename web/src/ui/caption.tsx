@@ -178,15 +178,17 @@ function Choose({ again }: { again: boolean }) {
   }
   return (
     <p class="buttons choose">
-      <label class="file">
-        {t(again ? 'caption.other' : 'caption.choose')}
-        <input type="file" class="unseen" accept="image/*" onChange={choose} />
-      </label>
+      {again && (
+        <label class="file">
+          {t('caption.other')}
+          <input type="file" class="unseen" accept="image/*" onChange={choose} />
+        </label>
+      )}
       <label class="file camera">
         {t('caption.camera')}
         <input type="file" class="unseen" accept="image/*" capture="environment" onChange={choose} />
       </label>
-      <span class="faint">{t('caption.drop')}</span>
+      {again && <span class="faint">{t('caption.drop')}</span>}
     </p>
   )
 }

@@ -25,7 +25,7 @@ export function Player({ steps, onPlay }: Props) {
     return () => clearInterval(timer)
   }, [playing, steps])
   const toggle = (): void => {
-    if (!playing && at === steps - 1) go(0)
+    if (!playing && (at === steps - 1 || state.row.peek() < 0)) go(0)
     setPlaying(!playing)
   }
   const step = (by: number): void => (setPlaying(false), go(at + by))

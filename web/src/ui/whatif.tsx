@@ -23,7 +23,7 @@ function changes(): Change[] {
   if (next.value || prefix.value) {
     list.push({
       text: t(next.value ? 'whatif.next' : 'whatif.prefix', {
-        prefix: `\u2068${prefix.value}\u2069`,
+        prefix: `\u2068${prefix.value.trimEnd()}\u2069`,
         next: `\u2068${next.value}\u2069`,
       }),
       remove: () => set({ prefix: '', path: [], next: '' }),

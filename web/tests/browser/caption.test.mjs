@@ -155,7 +155,7 @@ test('the caption is played, and other captions are shown', { skip }, async () =
   await page.waitForFunction((wanted) => document.querySelector('output').textContent === wanted, text)
   await page.locator('.candidates button').first().click()
   await page.getByRole('button', { name: 'Play', exact: true }).click()
-  assert.ok((await page.locator('.tokens.caption .later').count()) > 0)
+  await page.waitForSelector('.tokens.caption .later', { state: 'attached' })
   const before = await light(page)
   await page.waitForFunction(() => document.querySelector('.where').textContent.startsWith('2 of'))
   assert.notEqual(await light(page), before)
