@@ -1,7 +1,6 @@
 // Depthwise convolution of images [B,Y,X,C] and its gradients, with SIMD over the channels.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/image/depthwise_conv2d.cpp"
-#include <algorithm>
 #include <span>
 
 #include "kernels/cpu/common/parallel_blocks.h"
@@ -78,58 +77,18 @@ HWY_INLINE Floats convolve(Taps taps, const T* from, const float* weight, Floats
   return start;
 }
 
-// The results of one pixel in channels [c, c + kCount * kLanes), whose sums do not wait for one another.
-template <int kCount, class T, class Lanes>
-HWY_INLINE void convolve_channels(Taps taps, const DepthwiseConv2dArgs& args, int64_t c, T* y, Lanes lanes) {
-  const float *weight = args.weight.data<float>() + c, *bias = args.bias.data<float>();
-  const T* x = args.x.data<T>() + c;
-  Floats sum[kCount];
-#pragma GCC unroll 4
-  for (int r = 0; r < kCount; ++r) sum[r] = bias ? load(bias + c + r * kLanes, lanes) : Floats(0);
-  for (const Tap& tap : taps) {
-#pragma GCC unroll 4
-    for (int r = 0; r < kCount; ++r) {
-      const int64_t at = r * kLanes;
-      sum[r] = mul_add(load(x + tap.pixel + at, lanes), load(weight + tap.cell + at, lanes), sum[r]);
-    }
-  }
-#pragma GCC unroll 4
-  for (int r = 0; r < kCount; ++r) {
-    store(args.relu ? maximum(sum[r], Floats(0)) : sum[r], y + c + r * kLanes, lanes);
-  }
-}
-
-// The taps of all pixels of an output row, in a workspace of the thread.
-std::span<const Taps> taps_of_row(const TapFinder& finder, int64_t row, int64_t width, int64_t most) {
-  Tap* all = workspace<Tap, struct RowTaps>(static_cast<size_t>(width * most));
-  Taps* pixels = workspace<Taps, struct PixelTaps>(static_cast<size_t>(width));
-  for (int64_t x = 0; x < width; ++x) {
-    const Taps taps = finder.forward(row, x);
-    std::copy(taps.begin(), taps.end(), all);
-    pixels[x] = {all, taps.size()};
-    all += taps.size();
-  }
-  return {pixels, static_cast<size_t>(width)};
-}
-
-// A block of channels is computed for a whole row, while its filters are in the L1 cache.
 void depthwise_conv2d(const DepthwiseConv2dArgs& args) {
   const TapFinder finder(args.window, args.x, args.y);
-  const int64_t rows = args.y.dim(0) * args.y.dim(1), width = args.y.dim(2), channels = args.y.dim(3);
-  const int64_t cells = args.window.height * args.window.width;
+  const float *weight = args.weight.data<float>(), *bias = args.bias.data<float>();
   with_type_of(args.x, [&]<class T>(T) {
-    each_row(rows, width * channels * cells, [&](int64_t row) {
-      const std::span<const Taps> pixels = taps_of_row(finder, row, width, cells);
-      T* y = args.y.data<T>() + row * width * channels;
-      const auto each_pixel_of_row = [&](auto convolve_pixel) {
-        for (int64_t x = 0; x < width; ++x) convolve_pixel(pixels[static_cast<size_t>(x)], y + x * channels);
-      };
-      int64_t c = 0;
-      for (; c + 4 * kLanes <= channels; c += 4 * kLanes) {
-        each_pixel_of_row([&](Taps taps, T* to) { convolve_channels<4>(taps, args, c, to, AllLanes{}); });
-      }
-      each_register(c, channels, [&](int64_t i, auto lanes) {
-        each_pixel_of_row([&](Taps taps, T* to) { convolve_channels<1>(taps, args, i, to, lanes); });
+    const T* x = args.x.data<T>();
+    each_pixel(args.y, args.window, [&](int64_t row, int64_t ox, int64_t first) {
+      const Taps taps = finder.forward(row, ox);
+      T* y = args.y.data<T>() + first;
+      each_register(args.y.dim(3), [&](int64_t c, auto lanes) {
+        const Floats start = bias ? load(bias + c, lanes) : Floats(0);
+        const Floats sum = convolve(taps, x + c, weight + c, start, lanes);
+        store(args.relu ? maximum(sum, Floats(0)) : sum, y + c, lanes);
       });
     });
   });
