@@ -10,16 +10,18 @@ import pathlib
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import urllib.request
+import zlib
 
 SKIPPED = 77
 NODE = 18
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
-# Two models that learn for seconds: what they say is of no use, but they say it as any other does.
+# Models that learn for seconds: what they say is of no use, but they say it as any other does.
 RECIPE = """
 [data]
 generator = "dates"
@@ -51,6 +53,46 @@ MODELS = {
     ],
 }
 
+# A captioner of squares that the test draws.
+PICTURES = """
+task = "caption"
+[data]
+train = "{0}/captions.tsv"
+valid = "{0}/captions.tsv"
+images = "{0}"
+[target_vocabulary]
+kind = "word"
+[vision]
+network = "resnet-small"
+size = 32
+frozen = false
+depth = 8
+[model]
+architecture = "bahdanau"
+embedding = 16
+hidden = 16
+[batch]
+sentences = 12
+[training]
+steps = 60
+learning_rate = 1e-2
+"""
+
+
+def png(colour: int, side: int = 32) -> bytes:
+    """A square of one colour on a dark ground."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    inside = range(side // 4, 3 * side // 4)
+    bright = bytes(250 if c == colour else 20 for c in range(3))
+    rows = b"".join(
+        b"\0" + b"".join(bright if x in inside and y in inside else b"\x14" * 3 for x in range(side)) for y in range(side)
+    )
+    head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
 
 def missing(part: str, web: pathlib.Path) -> str:
     """Why the tests cannot run here; nothing if they can."""
@@ -80,7 +122,19 @@ def train(fovea: str, folder: pathlib.Path) -> list[str]:
         chosen = [f"folder={folder / name}", *settings]
         flags = [word for setting in chosen for word in ("--set", setting)]
         subprocess.run([fovea, "train", str(recipe), *flags], stdout=subprocess.DEVNULL, check=True)
-    return [str(folder / name) for name in MODELS]
+    return [str(folder / name) for name in MODELS] + [train_captioner(fovea, folder)]
+
+
+def train_captioner(fovea: str, folder: pathlib.Path) -> str:
+    colours = ("red", "green", "blue")
+    for i in range(len(colours)):
+        (folder / f"{i}.png").write_bytes(png(i))
+    (folder / "captions.tsv").write_text("".join(f"{i}.png\ta {c} square\n" for i, c in enumerate(colours)))
+    recipe = folder / "pictures.toml"
+    recipe.write_text(PICTURES.format(folder))
+    model = str(folder / "pictures")
+    subprocess.run([fovea, "train", str(recipe), "--set", f"folder={model}"], stdout=subprocess.DEVNULL, check=True)
+    return model
 
 
 def against_server(web: pathlib.Path, fovea: str) -> int:

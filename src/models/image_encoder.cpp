@@ -60,7 +60,8 @@ Tensor FeatureExtractor::operator()(std::span<const Image> images) const {
   return kept;
 }
 
-ImageEncoder::ImageEncoder(Parameters& parameters, const VisionConfig& config) {
+ImageEncoder::ImageEncoder(Parameters& parameters, const VisionConfig& config)
+    : dropout_(static_cast<float>(config.dropout)) {
   if (!config.frozen) network_ = make_image_network(parameters, config);
   map_ = network_ ? network_->map_shape() : map_of(config);
   depth_ = config.depth > 0 ? config.depth : map_[2];
@@ -86,6 +87,7 @@ Encoded ImageEncoder::operator()(const Source& source, Capture capture, std::spa
   check(map.rank() == 4 && map.dim(1) == map_[0] && map.dim(2) == map_[1] && map.dim(3) == map_[2],
         "image encoder: expected feature maps [B,{},{},{}], got {}", map_[0], map_[1], map_[2], map.shape());
   const int64_t batch = map.dim(0), cells = map_[0] * map_[1];
+  map = dropout(cast(map, activation_type(map.value())), dropout_);
   if (projection_) map = (*projection_)(map);
   if (nonlocal_) map = (*nonlocal_)(map, capture, encoded.attentions);
   Var states = map.reshape({batch, cells, depth_});

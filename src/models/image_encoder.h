@@ -53,6 +53,7 @@ class ImageEncoder final : public Encoder {
   std::unique_ptr<ImageNetwork> network_;
   Shape map_;
   int64_t depth_;
+  float dropout_;
   std::optional<Linear> projection_;
   std::optional<NonLocal> nonlocal_;    // of a frozen network; that of a trained one is in the network
   const Parameter* learned_ = nullptr;  // [y*x,D]

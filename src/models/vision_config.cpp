@@ -29,6 +29,7 @@ void VisionConfig::describe(Fields& f) {
   f.add("depth", depth, "Size to which each vector of the feature map is projected; 0 for no projection.")
       .at_least(0)
       .also_called({"projection"});
+  f.add("dropout", dropout, "Dropout of the feature map before its projection.").at_least(0).below(1);
   std::vector<std::string> forms = names_of(nonlocal_forms());
   forms.insert(forms.begin(), "none");
   f.add("nonlocal", nonlocal,

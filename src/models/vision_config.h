@@ -16,6 +16,7 @@ struct VisionConfig {
   bool frozen = true;
   std::string positions = "none";
   int64_t depth = 0;
+  double dropout = 0;
   std::string nonlocal = "none";
 
   void describe(Fields& fields);

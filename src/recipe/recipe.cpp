@@ -177,6 +177,10 @@ void TrainingConfig::describe(Fields& f) {
         "Hard selection with reinforce: decay of the moving average used as the baseline.")
       .at_least(0)
       .below(1);
+  f.add("self_critical", self_critical,
+        "Learns from captions that the model samples: the more their CIDEr-D exceeds that of its greedy caption, the "
+        "more likely they become (Rennie et al. 2017). A second stage, after training.pretrained.")
+      .also_called({"scst", "self_critical_after"});
 }
 
 void ValidationConfig::describe(Fields& f) {
@@ -267,7 +271,9 @@ void Recipe::describe(Fields& f) {
   f.find("training.doubly_stochastic").needs(model.has_cross_attention(), "an architecture that attends");
   f.find("data.hide_copied").needs(model.has_cross_attention() && model.copies(), "model.copy = mixture or pointer");
   f.find("training.label_smoothing")
-      .needs(model.copy != "pointer" || !model.has_cross_attention(), "model.copy = none or mixture");
+      .needs(model.copy != "pointer" || !model.has_cross_attention(), "model.copy = none or mixture")
+      .needs(!training.self_critical, "training.self_critical = false");
+  f.find("training.self_critical").needs(task == "caption", "task = caption");
   f.find("training.baseline_decay")
       .needs(model.uses_reinforce(), "model.attention.selection = hard with model.attention.estimator = reinforce");
   limit_to_task(f, *this);
@@ -294,6 +300,11 @@ void check_caption(const Recipe& r, const std::string& path) {
   check(!r.data.train.empty() && !r.data.valid.empty(),
         "{}: expected data.train and data.valid, TSV files of a picture's name and a caption", path);
   check_frozen(r, path);
+  check(
+      !r.training.self_critical || !r.model.uses_reinforce(),
+      "{}: training.self_critical: expected model.attention.selection other than hard with reinforce, whose reward is "
+      "another",
+      path);
   check(!r.model.copies(), "{}: model.copy: expected none for the task {}: pictures have no words to copy", path,
         r.task);
 }

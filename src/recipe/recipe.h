@@ -72,6 +72,7 @@ struct TrainingConfig {
   int64_t guided_layer = 0, guided_head = 0;
   double coverage_loss = 0, doubly_stochastic = 0;
   double baseline_decay = 0.99;
+  bool self_critical = false;
   std::string pretrained;
 
   void describe(Fields& fields);

@@ -42,10 +42,10 @@ void load_network_weights(const std::string& path, const Parameters& parameters)
     const std::string name = name_in_file(p);
     const bool present = std::binary_search(names.begin(), names.end(), name);
     if (!present && name.starts_with(kNonLocal)) continue;
-    const Tensor read = empty(shape_in_file(p.shape()), DType::kF32, Device::cpu());
+    const Tensor read = empty(shape_in_file(p.shape()), DType::kF32, parameters.device());
     check(present, "{}: expected a tensor {} of shape {}, got none", path, name, read.shape());
     file.read(name, read);
-    copy(to_device(from_file_layout(read, p.shape()), parameters.device()), p.value());
+    copy(from_file_layout(read, p.shape()), p.value());
   }
   parameters.values().contents_changed();
 }
@@ -53,7 +53,7 @@ void load_network_weights(const std::string& path, const Parameters& parameters)
 void save_network_weights(const std::string& path, const Parameters& parameters, bool packed) {
   std::vector<NamedTensor> tensors;
   for (const Parameter& p : parameters.list()) {
-    if (of_network(p)) tensors.push_back({name_in_file(p), to_file_layout(to_device(p.value(), Device::cpu()))});
+    if (of_network(p)) tensors.push_back({name_in_file(p), to_device(to_file_layout(p.value()), Device::cpu())});
   }
   const auto write = packed ? write_packed_safetensors : write_safetensors;
   write(path, tensors, {{"format", "fovea"}, {"layout", "OIHW"}});

@@ -15,7 +15,8 @@ CaptionData::CaptionData(const TaskSetup& setup)
   const Recipe& recipe = setup.recipe;
   options_.seed = recipe.seed;
   options_.end_source = options_.reverse_source = false;
-  const ParallelLines train = read(recipe.data.train), valid = read(recipe.data.valid);
+  ParallelLines train = read(recipe.data.train);
+  const ParallelLines valid = read(recipe.data.valid);
   if (!target_) {
     TrainedVocabulary trained = train_vocabulary(train.target, recipe.target_vocabulary);
     if (!trained.warning.empty()) messages_.push_back("target vocabulary: " + trained.warning);
@@ -26,6 +27,7 @@ CaptionData::CaptionData(const TaskSetup& setup)
   for (const int64_t line : train_.lines) {
     mentions_side_.push_back(mentions_side(train.target[static_cast<size_t>(line)]));
   }
+  train_captions_ = std::move(train.target);
   std::map<int32_t, size_t> places;
   for (int64_t i = 0; i < valid_.size(); ++i) {
     const int32_t picture = valid_.source[i].front();
@@ -96,6 +98,12 @@ void CaptionData::next() {
   batch_target_tokens_ = 0;
   for (const int64_t row : batch_.rows) batch_target_tokens_ += train_.target.length(row) + 1;
   batch_.padded_tokens = padded_tokens(train_, batch_.rows, options_);
+}
+
+std::vector<int32_t> CaptionData::batch_pictures() const {
+  std::vector<int32_t> pictures;
+  for (const int64_t row : batch_.rows) pictures.push_back(train_.source[row].front());
+  return pictures;
 }
 
 Tensor CaptionData::augmented(std::span<const int64_t> rows, Device device) const {

@@ -31,11 +31,17 @@ class CaptionData {
   int64_t split(int64_t max_tokens) { return batch_.split(max_tokens); }
   int64_t part_tokens() const { return batch_.part_tokens(); }
   Batch part(int64_t index, Device device) const;
+  // The pictures of the batch: one for each caption.
+  std::vector<int32_t> batch_pictures() const;
   int64_t batches() const { return batcher_->batches(); }
   Batcher::State state() const { return batcher_->state(); }
   void set_state(Batcher::State state) { batcher_->set_state(state); }
 
   // For the loss: a number and a caption each.
+  const ParallelCorpus& train() const { return train_; }
+  const std::string& train_caption(int64_t row) const {
+    return train_captions_[static_cast<size_t>(train_.lines[static_cast<size_t>(row)])];
+  }
   const ParallelCorpus& valid() const { return valid_; }
   // To decode: the pictures of the validation captions, each once, with all of their captions.
   struct Described {
@@ -57,6 +63,7 @@ class CaptionData {
   std::vector<std::string> files_;
   std::map<std::string, int32_t> numbers_;  // by name
   ParallelCorpus train_, valid_;
+  std::vector<std::string> train_captions_;  // by line
   std::vector<Described> described_;
   std::optional<Batcher> batcher_;
   BatchRows batch_;

@@ -10,16 +10,26 @@
 #include "store/vision_weights.h"
 #include "tasks/caption_data.h"
 #include "tasks/captioner.h"
+#include "tasks/self_critical.h"
 #include "tasks/sequence_loss.h"
 
 namespace fovea {
 
 namespace {
 
+// Captions that the model sampled are learned as they are.
+TrainingConfig loss_config(TrainingConfig config) {
+  if (config.self_critical) config.label_smoothing = 0;
+  return config;
+}
+
 class CaptionTask final : public Task {
  public:
   explicit CaptionTask(const TaskSetup& setup)
-      : recipe_(setup.recipe), device_(setup.device), data_(setup), loss_(recipe_.training, recipe_.model.attention) {
+      : recipe_(setup.recipe),
+        device_(setup.device),
+        data_(setup),
+        loss_(loss_config(recipe_.training), recipe_.model.attention) {
     FolderConfig config;
     config.task = recipe_.task;
     config.target_words = data_.target()->size();
@@ -36,6 +46,9 @@ class CaptionTask final : public Task {
     model_.loaded.config.vision.weights = "";  // a model folder has its own
     const std::string cache = feature_file(recipe_.data.features, recipe_.folder);
     data_.set_pictures(std::make_shared<Pictures>(model_, data_.files(), cache, setup.progress));
+    if (recipe_.training.self_critical) {
+      critic_.emplace(data_, model(), recipe_.validation.search, recipe_.seed, device_);
+    }
   }
 
   const std::vector<std::string>& messages() const override { return data_.messages(); }
@@ -51,11 +64,15 @@ class CaptionTask final : public Task {
     const Batcher::State state = data_.state();
     return {.epoch = state.epoch, .batch = state.next, .batches = data_.batches()};
   }
-  void next_batch() override { data_.next(); }
-  int64_t split(int64_t max_tokens) override { return data_.split(max_tokens); }
-  int64_t part_tokens() const override { return data_.part_tokens(); }
+  void next_batch() override {
+    const Batcher::State state = data_.state();
+    data_.next();
+    if (critic_) critic_->next(state.epoch * data_.batches() + state.next);
+  }
+  int64_t split(int64_t max_tokens) override { return critic_ ? critic_->split(max_tokens) : data_.split(max_tokens); }
+  int64_t part_tokens() const override { return critic_ ? critic_->part_tokens() : data_.part_tokens(); }
   Part load_part(int64_t index) override {
-    batch_ = data_.part(index, device_);
+    batch_ = critic_ ? critic_->part(index) : data_.part(index, device_);
     return {.sizes = {batch_.target_in.dim(0), batch_.target_in.dim(1)}, .units = batch_.target_tokens};
   }
   TaskLoss loss() override {
@@ -86,6 +103,7 @@ class CaptionTask final : public Task {
   CaptionData data_;
   LoadedCaptioner model_;  // that is trained
   SequenceLoss loss_;
+  std::optional<SelfCritical> critic_;
   Batch batch_;  // the loaded part
 };
 

@@ -90,10 +90,14 @@ std::vector<Hypothesis> Captioner::score(const ImageSource& images, std::span<co
   return fovea::score({&model, 1}, CorpusView(rows, targets), batch_options(), options, device_);
 }
 
-AttentionRecord Captioner::record(const Image& image, const std::string& name, const Hypothesis& hypothesis) const {
+RecordImage Captioner::record_image(const Image& image, const std::string& name) const {
+  return fovea::record_image(image, name, model_.map_shape());
+}
+
+AttentionRecord Captioner::record(RecordImage image, const Hypothesis& hypothesis) const {
   AttentionRecord record = target_record({&model_.loaded, 1}, hypothesis, *model_.loaded.target);
   record.task = model_.loaded.config.task;
-  record.image = record_image(image, name, model_.map_shape());
+  record.image = std::move(image);
   return record;
 }
 

@@ -42,7 +42,12 @@ class Captioner final : public Predictor {
                                 std::span<const std::string> captions, const ScoreOptions& options = {}) const;
   // The attention record of a hypothesis that has captured its weights. The caller fills in what it alone knows: line,
   // rank, search.
-  AttentionRecord record(const Image& image, const std::string& name, const Hypothesis& hypothesis) const;
+  AttentionRecord record(const Image& image, const std::string& name, const Hypothesis& hypothesis) const {
+    return record(record_image(image, name), hypothesis);
+  }
+  // The same in two parts: the records of several hypotheses show one picture.
+  RecordImage record_image(const Image& image, const std::string& name) const;
+  AttentionRecord record(RecordImage image, const Hypothesis& hypothesis) const;
   // The attention of each token of a caption, the mean over layers and heads, for the pointing game.
   TokenAttention token_attention(const std::string& caption, const Hypothesis& scored) const;
   // Inputs are files of pictures.

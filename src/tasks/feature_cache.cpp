@@ -108,8 +108,7 @@ void compute(const std::string& path, const std::string& header, const FeatureEx
     const int64_t count = std::min(kBatch, total - begin);
     const std::vector<Image> images =
         read_all(pictures.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)), read);
-    const Tensor maps = to_device(extractor(images), Device::cpu());
-    file.write(bytes_of(cast(Var(maps), element).value()));
+    file.write(bytes_of(to_device(cast(Var(extractor(images)), element).value(), Device::cpu())));
     if (done) done(begin + count, total);
   }
   file.write(header);

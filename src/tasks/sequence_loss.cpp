@@ -72,9 +72,13 @@ Var SequenceLoss::doubly_stochastic(const TeacherForced& forced, const Batch& ba
 
 TaskLoss SequenceLoss::operator()(const TeacherForced& forced, const Batch& batch, const Tensor& alignment) {
   TaskLoss loss;
-  loss.sum =
-      sum(forced.losses ? forced.losses : cross_entropy(forced.logits, batch.target_out, smoothing_, kPad, true));
-  Var total = loss.sum;
+  Var logits = forced.logits;
+  if (logits && batch.logit_bias) {
+    logits = logits + cast(Var(batch.logit_bias), logits.dtype()).reshape({1, 1, logits.dim(2)});
+  }
+  const Var losses = forced.losses ? forced.losses : cross_entropy(logits, batch.target_out, smoothing_, kPad, true);
+  loss.sum = sum(losses);
+  Var total = batch.target_weights ? sum(losses * Var(batch.target_weights)) : loss.sum;
   if (forced.selection_log_prob) total = total + reinforce(forced, batch);
   if (coverage_ > 0 && forced.coverage_loss) {
     // The first step has no coverage loss, because no step precedes it.
@@ -102,8 +106,9 @@ Var SequenceLoss::reinforce(const TeacherForced& forced, const Batch& batch) {
   const Var mask(batch.target_mask);
   const Var advantage = affine(Var(losses), 1.0f, -static_cast<float>(baseline_)) * mask;
   baseline_ = decay_ * baseline_ + (1 - decay_) * mean_loss;
-  const Var score = sum(Var(advantage.value()) * forced.selection_log_prob);
-  return score + affine(sum(mask * forced.entropy), -entropy_bonus_);
+  const DType type = losses.dtype();  // of bf16 attention, f32
+  const Var score = sum(Var(advantage.value()) * cast(forced.selection_log_prob, type));
+  return score + affine(sum(mask * cast(forced.entropy, type)), -entropy_bonus_);
 }
 
 KnownTargets SequenceLoss::targets(const Batch& batch) const { return targets_of(batch, smoothing_); }

@@ -20,6 +20,9 @@ struct Batch {
   Tensor target_mask;         // f32 [T,B]: 1 for tokens of target_out, 0 for padding
   int64_t target_tokens = 0;  // the sum of target_lengths
   Tensor token_share;         // f32 [1]: 1 / target_tokens, on the device so that a captured CUDA graph can read it
+  // Of targets that a model sampled: factors of the losses of the tokens, f32 [T,B], and what is added to the logits,
+  // f32 [V], because sampling never takes some tokens. Absent otherwise.
+  Tensor target_weights, logit_bias;
   std::vector<int64_t> rows;  // the indices of the pairs in the corpus
   // For a model that copies: then target_out has extended ids, and target_in has kUnknown in their places.
   Tensor copied;           // i32 [B,S]: the source tokens as target ids, padded with kPad

@@ -18,6 +18,11 @@ DecodedImage decode_jpeg(std::string_view bytes, const std::string& name, int64_
 DecodedImage decode_png(std::string_view bytes, const std::string& name);
 DecodedImage decode_webp(std::string_view bytes, const std::string& name);
 
+// The sizes in the headers, for image_size.
+ImageSize jpeg_size(std::string_view bytes, const std::string& name);
+ImageSize png_size(std::string_view bytes, const std::string& name);
+ImageSize webp_size(std::string_view bytes, const std::string& name);
+
 // Throws an Error unless a picture of this size may be decoded.
 void check_image_size(int64_t width, int64_t height, const std::string& name);
 // Throws an Error unless there are pixels, as many as the picture's size says. `what` names the function.

@@ -66,13 +66,22 @@ Image upright(DecodedImage decoded) {
   return turned;
 }
 
-Image decode_any(std::string_view bytes, const std::string& name, int64_t for_size) {
-  if (bytes.starts_with("\xFF\xD8\xFF")) return upright(decode_jpeg(bytes, name, for_size));
-  if (bytes.starts_with("\x89PNG\r\n\x1A\n")) return upright(decode_png(bytes, name));
-  if (bytes.starts_with("RIFF") && bytes.size() >= 12 && bytes.substr(8, 4) == "WEBP") {
-    return upright(decode_webp(bytes, name));
-  }
+enum class Format { kJpeg, kPng, kWebp };
+
+Format format_of(std::string_view bytes, const std::string& name) {
+  if (bytes.starts_with("\xFF\xD8\xFF")) return Format::kJpeg;
+  if (bytes.starts_with("\x89PNG\r\n\x1A\n")) return Format::kPng;
+  if (bytes.starts_with("RIFF") && bytes.size() >= 12 && bytes.substr(8, 4) == "WEBP") return Format::kWebp;
   fail("{}: expected a JPEG, PNG or WebP picture, got {}", name, kind_of_file(bytes));
+}
+
+Image decode_any(std::string_view bytes, const std::string& name, int64_t for_size) {
+  switch (format_of(bytes, name)) {
+    case Format::kJpeg: return upright(decode_jpeg(bytes, name, for_size));
+    case Format::kPng: return upright(decode_png(bytes, name));
+    case Format::kWebp: break;
+  }
+  return upright(decode_webp(bytes, name));
 }
 
 void check_file_size(size_t bytes, const std::string& name) {
@@ -113,6 +122,16 @@ Image decode_image(std::string_view bytes, const std::string& name, int64_t for_
   } catch (const std::bad_alloc&) {
     fail("{}: not enough memory for the picture", name);
   }
+}
+
+ImageSize image_size(std::string_view bytes, const std::string& name) {
+  check_file_size(bytes.size(), name);
+  switch (format_of(bytes, name)) {
+    case Format::kJpeg: return jpeg_size(bytes, name);
+    case Format::kPng: return png_size(bytes, name);
+    case Format::kWebp: break;
+  }
+  return webp_size(bytes, name);
 }
 
 Image read_image(const std::string& path, int64_t for_size) {

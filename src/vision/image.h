@@ -13,6 +13,10 @@ struct Image {  // RGB, 8 bits, rows from the top
   std::vector<uint8_t> pixels;  // [height, width, 3]
 };
 
+struct ImageSize {
+  int64_t width = 0, height = 0;
+};
+
 // Larger files and pictures are refused before memory is allocated for them.
 constexpr int64_t kMaxImageBytes = 100'000'000;
 constexpr int64_t kMaxImagePixels = 100'000'000;
@@ -25,6 +29,8 @@ constexpr int64_t kMaxImageSide = 65'535;
 // A caller that will resize the picture passes the length of its longer side then as `for_size`. A JPEG is decoded at
 // 1/2, 1/4 or 1/8, which is faster, if both sides stay at least twice as long; with less, details would differ visibly.
 Image decode_image(std::string_view bytes, const std::string& name, int64_t for_size = 0);
+// The size that the file's header tells, before EXIF's orientation; nothing is decoded.
+ImageSize image_size(std::string_view bytes, const std::string& name);
 Image read_image(const std::string& path, int64_t for_size = 0);
 
 // Resizes with a triangle filter, which averages over all pixels when it shrinks: equal to PIL's

@@ -166,9 +166,14 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  DecodedImage decode(int64_t for_size) {
+  ImageSize size() {
     require(read_header(reader_));
     check_header();
+    return {reader_.jpeg.image_width, reader_.jpeg.image_height};
+  }
+
+  DecodedImage decode(int64_t for_size) {
+    size();
     DecodedImage decoded;
     decoded.orientation = orientation();
     choose_output(for_size);
@@ -259,6 +264,8 @@ bool write(JpegWriter& writer, const uint8_t* pixels, JDIMENSION width, JDIMENSI
 DecodedImage decode_jpeg(std::string_view bytes, const std::string& name, int64_t for_size) {
   return Decoder(bytes, name).decode(for_size);
 }
+
+ImageSize jpeg_size(std::string_view bytes, const std::string& name) { return Decoder(bytes, name).size(); }
 
 std::string encode_jpeg(const Image& image, int quality) {
   check_image(image, "encode_jpeg");

@@ -140,21 +140,24 @@ class Decoder {
   PngReader reader_ = {};
 };
 
-// The size in the header, which is the first chunk; libpng's own error does not say what was too large.
-void check_header_size(std::string_view bytes, const std::string& name) {
+}  // namespace
+
+// The header is the first chunk; libpng's own error does not say what was too large.
+ImageSize png_size(std::string_view bytes, const std::string& name) {
   const auto number = [&](size_t at) {
     int64_t value = 0;
     for (size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
     return value;
   };
   check(bytes.size() >= 24, "{}: the PNG file is truncated", name);
-  if (bytes.substr(12, 4) == "IHDR") check_image_size(number(16), number(20), name);
+  check(bytes.substr(12, 4) == "IHDR", "{}: cannot decode the PNG file: it does not begin with a header", name);
+  const ImageSize size{number(16), number(20)};
+  check_image_size(size.width, size.height, name);
+  return size;
 }
 
-}  // namespace
-
 DecodedImage decode_png(std::string_view bytes, const std::string& name) {
-  check_header_size(bytes, name);
+  png_size(bytes, name);
   return Decoder(bytes, name).decode();
 }
 

@@ -88,15 +88,25 @@ class Frame {
   WebPDecoderConfig config_ = {};
 };
 
+ImageSize canvas_size(const WebPDemuxer* demuxer, const std::string& name) {
+  const ImageSize size{WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_WIDTH), WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_HEIGHT)};
+  check_image_size(size.width, size.height, name);
+  return size;
+}
+
 }  // namespace
+
+ImageSize webp_size(std::string_view bytes, const std::string& name) {
+  return canvas_size(open_file(bytes, name).get(), name);
+}
 
 DecodedImage decode_webp(std::string_view bytes, const std::string& name) {
   const Demuxer demuxer = open_file(bytes, name);
   DecodedImage decoded;
   Image& canvas = decoded.image;
-  canvas.width = WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_WIDTH);
-  canvas.height = WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_HEIGHT);
-  check_image_size(canvas.width, canvas.height, name);
+  const ImageSize size = canvas_size(demuxer.get(), name);
+  canvas.width = size.width;
+  canvas.height = size.height;
   Frame frame(demuxer.get(), name);
   frame.decode(name);
   canvas.pixels.assign(static_cast<size_t>(3 * canvas.width * canvas.height), 255);

@@ -121,9 +121,10 @@ std::vector<Row> rows() {
   add({"training.optimiser=sgd"}, kNone, {"training.beta1", "training.beta2", "training.epsilon"});
   add(kNone, {"model.attention.coverage=true"}, {"training.coverage_loss"});
   add(kNone, kHard, {"training.baseline_decay"});
+  add(kNone, kCaption, {"training.self_critical"});
   add(kNone, kCaption,
       {"data.images", "data.features", "vision.network", "vision.size", "vision.layer", "vision.frozen",
-       "vision.positions", "vision.depth", "vision.nonlocal"});
+       "vision.positions", "vision.depth", "vision.dropout", "vision.nonlocal"});
   add(kNone, {"task=caption", "data.generator=", "data.train=a", "data.valid=b", "vision.frozen=false"},
       {"vision.weights"});
   add(kCaption, with(kCaption, "vision.frozen=false"),

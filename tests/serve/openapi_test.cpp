@@ -16,8 +16,10 @@ class OpenApi : public Serve {
   static void SetUpTestSuite() {
     App::SetUpTestSuite();
     train_task_models(folder->path());
+    train_captioner(folder->path());
     const auto of = [](const char* name) { return folder->file(name); };
-    server = new Server({"-m", model(), of("reviews"), of("reader"), of("talk"), of("titles"), "--log", "off"});
+    server = new Server(
+        {"-m", model(), of("reviews"), of("reader"), of("talk"), of("titles"), of("pictures"), "--log", "off"});
     document = new Json(server->get("/openapi.json").json());
   }
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <vector>
 
 #include "app/command.h"
@@ -31,6 +32,26 @@ void train(const std::string& folder, const std::string& name, const std::string
   ASSERT_EQ(trained.status, 0) << name << ": " << trained.err;
 }
 
+constexpr const char* kVision = R"(
+images = "{}"
+[target_vocabulary]
+kind = "word"
+[vision]
+network = "resnet-small"
+size = 32
+frozen = false
+depth = 8
+[model]
+architecture = "bahdanau"
+embedding = 16
+hidden = 16
+[batch]
+sentences = 12
+[training]
+steps = 40
+learning_rate = 1e-2
+)";
+
 constexpr const char* kWords = "[source_vocabulary]\nkind = \"word\"\n[target_vocabulary]\nkind = \"word\"\n";
 
 }  // namespace
@@ -56,6 +77,35 @@ void train_task_models(const std::string& folder) {
   write_file_atomically(folder + "/reader/about.json",
                         R"({"examples": [{"passage": "the bridge .", "question": "what ?"}]})");
   write_file_atomically(folder + "/talk/about.json", R"({"examples": ["hello", ["hello", "hi", "how are you"]]})");
+}
+
+Image drawn_picture(int colour, int64_t width, int64_t height) {
+  Image image{width, height, std::vector<uint8_t>(static_cast<size_t>(width * height * 3), 20)};
+  for (int64_t y = height / 4; y < 3 * height / 4; ++y) {
+    for (int64_t x = width / 4; x < 3 * width / 4; ++x) {
+      image.pixels[static_cast<size_t>((y * width + x) * 3 + colour)] = 250;
+    }
+  }
+  return image;
+}
+
+void train_captioner(const std::string& folder) {
+  const std::vector<std::string> colours = {"red", "green", "blue"};
+  std::filesystem::create_directories(folder + "/drawn");
+  std::string captions;
+  for (int i = 0; i < 3; ++i) {
+    write_file_atomically(fmt::format("{}/drawn/{}.png", folder, i), encode_png(drawn_picture(i)));
+    captions += fmt::format("{}.png\ta {} square\n", i, colours[static_cast<size_t>(i)]);
+  }
+  write_file_atomically(folder + "/captions.tsv", captions);
+  const std::string recipe = folder + "/captions.toml";
+  write_file_atomically(recipe,
+                        fmt::format("task = \"caption\"\nfolder = \"{0}/pictures\"\nthreads = 1\n[data]\ntrain = "
+                                    "\"{0}/captions.tsv\"\nvalid = \"{0}/captions.tsv\"\n",
+                                    folder) +
+                            fmt::format(kVision, folder + "/drawn"));
+  const Outcome trained = fovea_command({"train", recipe});
+  ASSERT_EQ(trained.status, 0) << trained.err;
 }
 
 }  // namespace fovea

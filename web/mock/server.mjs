@@ -8,10 +8,11 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { compact, crossMean } from './compact.mjs'
 import { attend, hash, kModels as kTranslators, largeRecord, stepsOf, tokenise, write } from './models.mjs'
+import { captionOf, isKnown, kPictureModels } from './pictures.mjs'
 import { classifyText, contextOf, findAnswers, kTaskModels } from './tasks.mjs'
 
-const kModels = [...kTranslators, ...kTaskModels]
-const kPaths = { classify: '/v1/classify', answer: '/v1/answer', dialogue: '/v1/chat' }
+const kModels = [...kTranslators, ...kTaskModels, ...kPictureModels]
+const kPaths = { classify: '/v1/classify', answer: '/v1/answer', dialogue: '/v1/chat', caption: '/v1/caption' }
 
 const kDist = fileURLToPath(new URL('../dist/', import.meta.url))
 const kPolicy =
@@ -30,7 +31,7 @@ class Refusal extends Error {
   }
 }
 
-const writes = (model) => !['classify', 'answer'].includes(model.info.task)
+const writes = (model) => !['classify', 'answer', 'caption'].includes(model.info.task)
 const serves = (model, path) =>
   (kPaths[model.info.task] ?? '/v1/translate') === path ||
   (writes(model) && ['/v1/translate', '/v1/attention'].includes(path))
@@ -126,10 +127,11 @@ function treeOf(record, beam) {
   return { nodes }
 }
 
-function translateOne(model, text, body) {
+// `make` gives the record of a rank.
+function candidatesOf(body, make) {
   const count = Math.min(body.nbest ?? 1, body.sample ? 64 : (body.beam ?? 1))
   const candidates = Array.from({ length: count }, (_, i) => {
-    const record = recordOf(model, text, body, i + 1)
+    const record = make(i + 1)
     const { score, log_probability, ended } = record
     return { text: record.target.text, score, log_probability, ended, record }
   })
@@ -139,7 +141,21 @@ function translateOne(model, text, body) {
     if (!body.attention) delete c.record
     if (body.attention === 'compact') c.record = compact(c.record)
   }
-  return { text: best.text, candidates, cut: false, source_tokens: tokenise(text).tokens.length, ...(tree && { tree }) }
+  return { text: best.text, candidates, ...(tree && { tree }) }
+}
+
+const translateOne = (model, text, body) => ({
+  ...candidatesOf(body, (rank) => recordOf(model, text, body, rank)),
+  cut: false,
+  source_tokens: tokenise(text).tokens.length,
+})
+
+function describe(model, body) {
+  if (typeof body.image !== 'string' || !/^data:image\/(jpeg|png|webp);base64,/.test(body.image))
+    throw new Refusal(400, 'bad_request', 'image: expected a picture in base64.')
+  if (body.next && !isKnown(body.next))
+    throw new Refusal(400, 'bad_request', `next: the model has no token "${body.next}".`)
+  return candidatesOf(body, (rank) => captionOf(model, body, rank))
 }
 
 const took = (model) => ({ model: model.info.name, milliseconds: 4.2 })
@@ -204,6 +220,10 @@ async function respond(request, response) {
     const questions = [body.question].flat()
     const answers = questions.map((question) => kept(findAnswers(model, body.passage, question, body.nbest ?? 1)))
     return json({ answers, ...took(model) })
+  }
+  if (path === '/v1/caption') {
+    const model = modelOf(body.model, path)
+    return json({ captions: [describe(model, body)], ...took(model) })
   }
   if (body.turns) body.text = contextOf(body.turns)
   if (typeof body.text !== 'string' || body.text.trim() === '')

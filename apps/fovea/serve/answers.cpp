@@ -109,12 +109,15 @@ std::string with_member(std::string object, std::string_view name, const std::st
   return fmt::format("{}{}\"{}\":{}}}", object, object.size() > 1 ? "," : "", name, value);
 }
 
-// The records of a sentence's candidates. In the compact form, later ones refer to the equal parts of earlier ones.
-std::vector<std::string> records_of(const Hosted& model, const Job& job, size_t i, Attention attention) {
+// The records of a result's candidates. In the compact form, later ones refer to the equal parts of earlier ones.
+template <class Candidate, class Make>
+std::vector<std::string> records_of(const std::vector<Candidate>& candidates, size_t i, Attention attention,
+                                    const Make& make) {
   std::vector<AttentionRecord> records;
   std::vector<std::string> texts;
-  for (const Translation::Candidate& c : job.translate().translations[i].candidates) {
-    AttentionRecord record = whole_record(model, *job.sources[i], c.hypothesis, search_name(job.translate().search));
+  if (attention == Attention::kNone) return texts;
+  for (const Candidate& c : candidates) {
+    AttentionRecord record = make(c.hypothesis);
     record.line = static_cast<int64_t>(i) + 1;
     record.rank = std::ssize(texts) + 1;
     if (attention == Attention::kWhole) {
@@ -127,14 +130,13 @@ std::vector<std::string> records_of(const Hosted& model, const Job& job, size_t 
   return texts;
 }
 
-// Adds what a translation and a reply have alike: candidates, sizes, the beam's tree.
-std::string with_candidates(std::string json, const Hosted& model, const Job& job, size_t i, Attention attention) {
-  const Translation& translation = job.translate().translations[i];
-  const std::vector<std::string> records =
-      attention == Attention::kNone ? std::vector<std::string>() : records_of(model, job, i, attention);
+// Adds the candidates of a result with their records.
+template <class Candidate>
+std::string with_candidates(std::string json, const std::vector<Candidate>& list,
+                            const std::vector<std::string>& records) {
   std::string candidates;
-  for (size_t n = 0; n < translation.candidates.size(); ++n) {
-    const Translation::Candidate& c = translation.candidates[n];
+  for (size_t n = 0; n < list.size(); ++n) {
+    const Candidate& c = list[n];
     std::string candidate = dump({{"text", c.text},
                                   {"score", c.hypothesis.score},
                                   {"log_probability", c.hypothesis.log_probability},
@@ -142,18 +144,28 @@ std::string with_candidates(std::string json, const Hosted& model, const Job& jo
     if (!records.empty()) candidate = with_member(std::move(candidate), "record", records[n]);
     candidates += (n > 0 ? "," : "") + candidate;
   }
-  json = with_member(std::move(json), "candidates", "[" + candidates + "]");
+  return with_member(std::move(json), "candidates", "[" + candidates + "]");
+}
+
+std::string with_tree(std::string json, const Searching& request, size_t i, const Vocabulary& target,
+                      Attention attention) {
+  if (!request.wants_tree || request.trees[i].nodes.empty()) return json;
+  return with_member(std::move(json), "tree",
+                     dump(tree_json(request.trees[i], target, attention == Attention::kCompact)));
+}
+
+// Adds what a translation and a reply have alike: candidates, sizes, the beam's tree.
+std::string with_translation(std::string json, const Hosted& model, const Job& job, size_t i, Attention attention) {
+  const Translation& translation = job.translate().translations[i];
+  const auto make = [&](const Hypothesis& hypothesis) {
+    return whole_record(model, *job.sources[i], hypothesis, search_name(job.translate().search));
+  };
+  json =
+      with_candidates(std::move(json), translation.candidates, records_of(translation.candidates, i, attention, make));
   json = with_member(std::move(json), "cut", translation.truncated ? "true" : "false");
   json = with_member(std::move(json), "source_tokens", std::to_string(translation.source_tokens));
-  const Job::Translate& request = job.translate();
-  if (request.wants_tree && !request.trees[i].nodes.empty()) {
-    json =
-        with_member(std::move(json), "tree",
-                    dump(tree_json(request.trees[i],
-                                   ExtendedVocabulary(model.translator().model().target, job.sources[i]->copied.words),
-                                   attention == Attention::kCompact)));
-  }
-  return json;
+  const ExtendedVocabulary target(model.translator().model().target, job.sources[i]->copied.words);
+  return with_tree(std::move(json), job.translate(), i, target, attention);
 }
 
 std::string with_model(std::string json, const Hosted& model, double milliseconds) {
@@ -176,10 +188,11 @@ template <class Write> std::string bounded_list(size_t count, const Write& write
   return list + "]";
 }
 
-void check_weights(const Job& job, Attention attention) {
+// Of translations or captions.
+void check_weights(const auto& results, Attention attention) {
   int64_t weights = 0;
-  for (const Translation& translation : job.translate().translations) {
-    for (const Translation::Candidate& c : translation.candidates) weights += weights_of(c.hypothesis);
+  for (const auto& result : results) {
+    for (const auto& c : result.candidates) weights += weights_of(c.hypothesis);
   }
   if (attention != Attention::kNone) check_size(weights, attention, "attention weights");
 }
@@ -229,18 +242,18 @@ void check_weights_read(const Job& job, const Hosted& model, Attention attention
 }
 
 std::string translations_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {
-  check_weights(job, attention);
+  check_weights(job.translate().translations, attention);
   const std::vector<Translation>& translations = job.translate().translations;
   const std::string list = bounded_list(translations.size(), [&](size_t i) {
-    return with_candidates(dump({{"text", translations[i].text()}}), model, job, i, attention);
+    return with_translation(dump({{"text", translations[i].text()}}), model, job, i, attention);
   });
   return with_model(with_member("{}", "translations", list), model, milliseconds);
 }
 
 std::string chat_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {
-  check_weights(job, attention);
+  check_weights(job.translate().translations, attention);
   const std::string json =
-      with_candidates(dump({{"reply", job.translate().translations[0].text()}}), model, job, 0, attention);
+      with_translation(dump({{"reply", job.translate().translations[0].text()}}), model, job, 0, attention);
   return with_model(json, model, milliseconds);
 }
 
@@ -273,6 +286,23 @@ std::string answers_json(const Hosted& model, const Job& job, Attention attentio
     return with_record(dump(json), result.record, i, attention);
   });
   return with_model(with_member("{}", "answers", list), model, milliseconds);
+}
+
+std::string captions_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {
+  const Job::Caption& request = job.caption();
+  check_weights(request.captions, attention);
+  const std::string list = bounded_list(request.captions.size(), [&](size_t i) {
+    const std::vector<Caption::Candidate>& candidates = request.captions[i].candidates;
+    const auto make = [&](const Hypothesis& hypothesis) {
+      AttentionRecord record = model.captioner().record(request.shown[i], hypothesis);
+      record.search = search_name(request.search);
+      return record;
+    };
+    std::string json = with_candidates(dump({{"text", request.captions[i].text()}}), candidates,
+                                       records_of(candidates, i, attention, make));
+    return with_tree(std::move(json), request, i, *model.captioner().model().loaded.target, attention);
+  });
+  return with_model(with_member("{}", "captions", list), model, milliseconds);
 }
 
 std::string record_json(const Hosted& model, const Job& job, Attention attention) {

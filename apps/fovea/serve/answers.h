@@ -20,6 +20,7 @@ std::string translations_json(const Hosted& model, const Job& job, Attention att
 std::string chat_json(const Hosted& model, const Job& job, Attention attention, double milliseconds);
 std::string classifications_json(const Hosted& model, const Job& job, Attention attention, double milliseconds);
 std::string answers_json(const Hosted& model, const Job& job, Attention attention, double milliseconds);
+std::string captions_json(const Hosted& model, const Job& job, Attention attention, double milliseconds);
 std::string record_json(const Hosted& model, const Job& job, Attention attention);
 std::string score_json(const Hosted& model, const Job& job);
 

@@ -84,6 +84,10 @@ std::span<const Api::Route> Api::routes() {
        "ClassifyRequest", "Classifications", &Api::classify},
       {"POST", "/v1/answer", "The answer to a question, or to each of a list, as a part of a passage.", "AnswerRequest",
        "Answers", &Api::answer},
+      {"POST", "/v1/caption",
+       "The caption of a picture (JPEG, PNG, WebP), or of each picture of a list, with what /v1/translate has of "
+       "n-best lists, attention records, forced begins and edited attention. JSON with base64, or a multipart form.",
+       "CaptionRequest", "Captions", &Api::caption, Route::Kind::kImage},
       {"POST", "/translate", "As LibreTranslate; JSON or a form.", "LibreRequest", "LibreAnswer", &Api::libre_translate,
        Route::Kind::kLibre},
       {"GET", "/languages", "As LibreTranslate.", "", "Languages", &Api::languages, Route::Kind::kLibre},
@@ -102,6 +106,11 @@ std::string_view Api::label_of(const std::string& path) {
   }
   if (path.starts_with(kDownloadPath)) return kDownloadPath;
   return is_page(path) ? "page" : "other";
+}
+
+bool Api::takes_images(const std::string& path) {
+  return std::any_of(routes().begin(), routes().end(),
+                     [&](const Route& route) { return route.kind == Route::Kind::kImage && route.path == path; });
 }
 
 Models Api::models() const {
@@ -169,12 +178,14 @@ Reply Api::dispatch(Call& call) {
     if (route.kind != Route::Kind::kOpen) clients_->count_request(call.client);
     const bool json = route.method == "POST" && route.kind != Route::Kind::kLibre;
     // A form's type is what curl -d sends; of a page's script it would be a way around the browser's questions.
-    const bool fits = call.content_type == "application/json" ||
+    const bool form = route.kind == Route::Kind::kImage && call.content_type == "multipart/form-data";
+    const bool fits = call.content_type == "application/json" || form ||
                       (call.origin.empty() &&
                        (call.content_type.empty() || call.content_type == "application/x-www-form-urlencoded"));
     if (json && !fits) {
       throw ApiError(415, "unsupported_media_type",
-                     fmt::format("{}: expected Content-Type: application/json, got {}.", call.path,
+                     fmt::format("{}: expected Content-Type: application/json{}, got {}.", call.path,
+                                 route.kind == Route::Kind::kImage ? " or multipart/form-data" : "",
                                  call.content_type.empty() ? "none" : call.content_type));
     }
     return (this->*route.handle)(call);

@@ -52,6 +52,7 @@ class Api {
       kPlain,
       kOpen,   // without a key
       kLibre,  // as LibreTranslate: its errors, the key in the body, no key for GET
+      kImage,  // JSON or a multipart form; a body may be as large as that of pictures
     } kind = Kind::kPlain;
   };
   static std::span<const Route> routes();
@@ -63,6 +64,7 @@ class Api {
   Reply handle(Call& call);
   // The route's path, for counting; "other" for anything else.
   static std::string_view label_of(const std::string& path);
+  static bool takes_images(const std::string& path);
   // An error in the form that the path's clients expect.
   static Answer error_answer(const std::string& path, const ApiError& error);
   // With the headers that all answers have.
@@ -81,6 +83,7 @@ class Api {
   Reply chat(const Call& call);
   Reply classify(const Call& call);
   Reply answer(const Call& call);
+  Reply caption(const Call& call);
   Reply libre_translate(const Call& call);
   Reply translate_file(const Call& call);
   Reply download_file(const Call& call);

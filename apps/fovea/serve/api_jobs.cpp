@@ -30,13 +30,14 @@ std::optional<ApiError> error_of(const Job& job, double timeout) {
   return std::nullopt;
 }
 
+// Tokens of the best hypotheses.
 int64_t written(const Job& job) {
-  const auto* translate = std::get_if<Job::Translate>(&job.kind);
-  if (translate == nullptr) return 0;
   int64_t tokens = 0;
-  for (const Translation& t : translate->translations) {
-    tokens += std::ssize(t.candidates.front().hypothesis.log_probs);
-  }
+  const auto add = [&](const auto& results) {
+    for (const auto& result : results) tokens += std::ssize(result.candidates.front().hypothesis.log_probs);
+  };
+  if (const auto* translate = std::get_if<Job::Translate>(&job.kind)) add(translate->translations);
+  if (const auto* caption = std::get_if<Job::Caption>(&job.kind)) add(caption->captions);
   return tokens;
 }
 
@@ -112,6 +113,15 @@ Reply Api::predict(const Call& call, MakeJob* make, const Written& write) const 
 Reply Api::classify(const Call& call) { return predict(call, classify_job, classifications_json); }
 
 Reply Api::answer(const Call& call) { return predict(call, answer_job, answers_json); }
+
+Reply Api::caption(const Call& call) {
+  Members members = caption_members(call);
+  const auto served = find(members.text("model"), call.path);
+  Wanted wanted;
+  const auto job = caption_job(call, members, *served->model, default_search_of(*served), options_.limits, wanted);
+  members.finish();
+  return submit_or_stream(call, served, job, wanted, captions_json);
+}
 
 Work Api::submit_or_stream(const Call& call, const std::shared_ptr<const Served>& served,
                            const std::shared_ptr<Job>& job, const Wanted& wanted, const Written& write) const {

@@ -21,7 +21,7 @@ struct Call {
   std::string method, path, body;
   std::string content_type;                 // in lower case, without parameters; empty if absent
   std::map<std::string, std::string> form;  // the fields of a URL-encoded or multipart body
-  std::string file_name;                    // of the form's field "file"
+  std::string file_name;                    // of the form's field "file" or "image"
   std::string host, origin;                 // as the headers say
   std::string authorization, if_none_match;
   std::string address;  // of the client; the address that a trusted proxy names

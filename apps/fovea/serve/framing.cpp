@@ -18,6 +18,9 @@ constexpr size_t kMaxFields = 100;  // of a form
 std::string text_of(boost::beast::string_view view) { return {view.data(), view.size()}; }
 
 bool equals(boost::beast::string_view a, const char* b) { return boost::beast::iequals(a, b); }
+bool equals(std::string_view a, std::string_view b) {
+  return boost::beast::iequals({a.data(), a.size()}, {b.data(), b.size()});
+}
 
 std::string decoded(std::string_view text, bool plus_is_blank) {
   const auto digit = [](char c) {
@@ -40,17 +43,47 @@ std::string decoded(std::string_view text, bool plus_is_blank) {
   return out;
 }
 
-// The value of name="value" or name=value in a header's parameters.
+// The value of name="value" or name=value among a header's parameters, which follow semicolons.
 std::string parameter(std::string_view header, std::string_view name) {
-  for (size_t at = 0; (at = header.find(name, at)) != std::string_view::npos; at += name.size()) {
-    const bool begins = at > 0 && (header[at - 1] == ' ' || header[at - 1] == ';');
-    size_t value = at + name.size();
-    if (!begins || value >= header.size() || header[value] != '=') continue;
-    const bool quoted = ++value < header.size() && header[value] == '"';
-    if (quoted) ++value;
-    return std::string(header.substr(value, header.find_first_of(quoted ? "\"" : "; ", value) - value));
+  size_t at = header.find(';');
+  while (at != std::string_view::npos) {
+    at = header.find_first_not_of("; \t", at);
+    if (at == std::string_view::npos) break;
+    const size_t name_end = std::min(header.find_first_of("=;", at), header.size());
+    const bool found = equals(header.substr(at, name_end - at), name);
+    if (name_end == header.size() || header[name_end] == ';') {
+      at = header.find(';', at);
+      continue;
+    }
+    std::string value;
+    at = name_end + 1;
+    if (at < header.size() && header[at] == '"') {
+      for (++at; at < header.size() && header[at] != '"'; ++at) {
+        if (header[at] == '\\' && at + 1 < header.size()) ++at;
+        value += header[at];
+      }
+    } else {
+      const size_t end = std::min(header.find_first_of("; \t", at), header.size());
+      value = header.substr(at, end - at);
+    }
+    if (found) return value;
+    at = header.find(';', std::min(at, header.size()));
   }
   return "";
+}
+
+// The value of a header in the head of a part, without its line break.
+std::string_view header_of(std::string_view head, std::string_view name) {
+  for (size_t at = 0; at < head.size();) {
+    const size_t end = std::min(head.find("\r\n", at), head.size());
+    const std::string_view line = head.substr(at, end - at);
+    const size_t colon = line.find(':');
+    if (colon != std::string_view::npos && equals(line.substr(0, colon), name)) {
+      return line.substr(colon + 1);
+    }
+    at = end + 2;
+  }
+  return {};
 }
 
 }  // namespace
@@ -112,25 +145,42 @@ std::map<std::string, std::string> url_encoded_form(const std::string& body) {
 
 std::map<std::string, std::string> multipart_form(const std::string& body, const std::string& content_type,
                                                   std::string& file_name) {
+  constexpr size_t kLongestBoundary = 70, kLongestHead = 8 << 10;
+  const auto wrong = [](const std::string& what) { return bad_request("multipart/form-data: " + what); };
   const std::string boundary = parameter(content_type, "boundary");
-  if (boundary.empty() || boundary.size() > 70) throw bad_request("multipart/form-data: expected a boundary.");
-  const std::string mark = "--" + boundary, broken = "multipart/form-data: expected parts and a closing boundary.";
+  if (boundary.empty() || boundary.size() > kLongestBoundary) {
+    throw wrong(fmt::format("expected a boundary of 1 to {} characters.", kLongestBoundary));
+  }
+  const std::string mark = "--" + boundary, line_mark = "\r\n" + mark;
+  size_t at = 0;  // of a boundary, which begins a line
+  if (!body.starts_with(mark)) {
+    at = body.find(line_mark);
+    if (at == std::string::npos) throw wrong("the body has no boundary.");
+    at += 2;
+  }
   std::map<std::string, std::string> form;
-  size_t at = body.find(mark);
-  while (at != std::string::npos) {
+  for (;;) {
     at += mark.size();
     if (body.compare(at, 2, "--") == 0) return form;
-    if (body.compare(at, 2, "\r\n") != 0 || form.size() == kMaxFields) break;
+    if (body.compare(at, 2, "\r\n") != 0) throw wrong("expected a line break after each boundary.");
+    if (form.size() == kMaxFields) throw wrong(fmt::format("expected at most {} parts.", kMaxFields));
     const size_t head_end = body.find("\r\n\r\n", at);
-    const size_t end = head_end == std::string::npos ? head_end : body.find("\r\n" + mark, head_end + 2);
-    if (end == std::string::npos) break;
-    const std::string head = body.substr(at, head_end - at), name = parameter(head, "name");
-    if (name == "file") file_name = parameter(head, "filename");
+    if (head_end == std::string::npos || head_end - at > kLongestHead) {
+      throw wrong(fmt::format("expected headers of at most {} bytes and an empty line in each part.", kLongestHead));
+    }
+    const size_t end = body.find(line_mark, head_end + 2);
+    if (end == std::string::npos) throw wrong("the closing boundary is missing.");
+    const std::string_view disposition =
+        header_of(std::string_view(body).substr(at + 2, head_end - at - 2), "Content-Disposition");
+    const std::string name = parameter(disposition, "name");
+    if (name.empty()) throw wrong("expected a Content-Disposition header with a name in each part.");
     const size_t begin = std::min(head_end + 4, end);
-    form.emplace(name, body.substr(begin, end - begin));
+    if (!form.emplace(name, body.substr(begin, end - begin)).second) {
+      throw wrong(fmt::format("expected one part named \"{}\", got two.", name.substr(0, kLongestBoundary)));
+    }
+    if (name == "file" || name == "image") file_name = parameter(disposition, "filename");
     at = end + 2;
   }
-  throw bad_request(broken);
 }
 
 }  // namespace fovea::app

@@ -24,7 +24,7 @@ std::string path_of(const RequestHead& head, std::string& host);
 
 // A body in the encoding of HTML forms; ApiError 400 where it is broken.
 std::map<std::string, std::string> url_encoded_form(const std::string& body);
-// A multipart/form-data body. `file_name` becomes the name of the field "file".
+// A multipart/form-data body. `file_name` becomes the name of the file in the field "file" or "image".
 std::map<std::string, std::string> multipart_form(const std::string& body, const std::string& content_type,
                                                   std::string& file_name);
 

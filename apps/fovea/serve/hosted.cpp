@@ -31,6 +31,7 @@ constexpr std::array kTasks = {
     ServedTask{"dialogue", "/v1/chat", false, load_translator},
     ServedTask{"classify", "/v1/classify", false, load_as<Classifier>},
     ServedTask{"answer", "/v1/answer", false, load_as<Reader>},
+    ServedTask{"caption", "/v1/caption", false, load_as<Captioner>},
 };
 // Paths that take what /v1/translate takes, and say more of it.
 constexpr std::array<std::string_view, 2> kOfText = {"/v1/attention", "/v1/score"};
@@ -166,6 +167,19 @@ ModelFacts facts_of(const Reader& reader) {
   return facts;
 }
 
+ModelFacts facts_of(const Captioner& captioner) {
+  const LoadedCaptioner& model = captioner.model();
+  const std::vector<AttentionInfo> attentions = model.loaded.model->attentions();
+  ModelFacts facts;
+  facts.architecture = model.loaded.config.model.architecture;
+  facts.parameters = model.loaded.parameters->count();
+  facts.layers = model.loaded.config.model.decoder_layers;
+  facts.max_source = model.map_shape()[0] * model.map_shape()[1];
+  facts.self_maps = self_maps_of(attentions);
+  facts.attentions = attentions_json(attentions);
+  return facts;
+}
+
 }  // namespace
 
 Hosted::Hosted(std::string name, const std::string& folder, const TranslatorOptions& options)
@@ -174,8 +188,9 @@ Hosted::Hosted(std::string name, const std::string& folder, const TranslatorOpti
       engine_(task_.load(folder, options)),
       facts_(std::visit([](const auto& engine) { return facts_of(*engine); }, engine_)),
       about_(read_about(folder)) {
-  if (!serves(kTranslatePath)) return;
-  const Vocabulary& target = *translator().model().target;
+  const auto* captions = std::get_if<std::unique_ptr<Captioner>>(&engine_);
+  if (captions == nullptr && !serves(kTranslatePath)) return;
+  const Vocabulary& target = *(captions != nullptr ? (*captions)->model().loaded : translator().model()).target;
   for (int32_t id = kEnd; id < target.size(); ++id) {
     const std::string text = token_text(id, target), piece = target.piece(id);
     ids_by_text_[text].push_back(id);
@@ -208,6 +223,10 @@ Json Hosted::json() const {
             {"examples", about_.examples}};
   if (const auto* classifier = std::get_if<std::unique_ptr<Classifier>>(&engine_)) {
     json["labels"] = (*classifier)->labels();
+  }
+  if (const auto* captioner = std::get_if<std::unique_ptr<Captioner>>(&engine_)) {
+    const Shape map = (*captioner)->model().map_shape();
+    json["grid"] = {{"rows", map[0]}, {"columns", map[1]}};
   }
   return json;
 }

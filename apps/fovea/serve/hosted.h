@@ -10,6 +10,7 @@
 
 #include "decode/translator.h"
 #include "fovea/serve/json.h"
+#include "tasks/captioner.h"
 #include "tasks/classifier.h"
 #include "tasks/reader.h"
 
@@ -22,7 +23,8 @@ struct About {
 };
 
 // What runs a model.
-using Engine = std::variant<std::unique_ptr<Translator>, std::unique_ptr<Classifier>, std::unique_ptr<Reader>>;
+using Engine = std::variant<std::unique_ptr<Translator>, std::unique_ptr<Classifier>, std::unique_ptr<Reader>,
+                            std::unique_ptr<Captioner>>;
 
 // A task and the path that requests to its models go to.
 struct ServedTask {
@@ -55,10 +57,11 @@ class Hosted {
   const Translator& translator() const { return *std::get<std::unique_ptr<Translator>>(engine_); }
   const Classifier& classifier() const { return *std::get<std::unique_ptr<Classifier>>(engine_); }
   const Reader& reader() const { return *std::get<std::unique_ptr<Reader>>(engine_); }
+  const Captioner& captioner() const { return *std::get<std::unique_ptr<Captioner>>(engine_); }
 
   const About& about() const { return about_; }
   int64_t parameters() const { return facts_.parameters; }
-  int64_t max_source() const { return facts_.max_source; }  // tokens of a text that are read
+  int64_t max_source() const { return facts_.max_source; }  // tokens of a text, or cells of a picture, that are read
   // The attention weights of a record that are known before anything is computed: those between tokens that are read.
   int64_t weights_read(int64_t source_tokens, int64_t target_tokens) const;
   Json json() const;  // as GET /v1/models lists it

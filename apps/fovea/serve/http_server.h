@@ -12,14 +12,15 @@
 namespace fovea::app {
 
 struct HttpOptions {
-  std::string host = "127.0.0.1";  // or unix:PATH
-  int port = 8080;                 // 0: any that is free
-  int64_t max_body = 1'000'000;    // bytes
-  int64_t max_connections = 4096;  // of all clients
-  int64_t max_per_address = 1024;  // connections of one client
-  double timeout = 30;             // seconds that a request may take to arrive
-  double grace = 10;               // seconds that requests under way have to finish when the server stops
-  bool behind_proxy = false;       // the client's address is what X-Forwarded-For says
+  std::string host = "127.0.0.1";       // or unix:PATH
+  int port = 8080;                      // 0: any that is free
+  int64_t max_body = 1'000'000;         // bytes
+  int64_t max_image_body = 20'000'000;  // of requests with pictures
+  int64_t max_connections = 4096;       // of all clients
+  int64_t max_per_address = 1024;       // connections of one client
+  double timeout = 30;                  // seconds that a request may take to arrive
+  double grace = 10;                    // seconds that requests under way have to finish when the server stops
+  bool behind_proxy = false;            // the client's address is what X-Forwarded-For says
 };
 
 class HttpServer {

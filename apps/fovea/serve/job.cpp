@@ -14,6 +14,13 @@ int64_t tokens_read(const TokenisedLine& source, int64_t max_source) {
   return std::min(std::ssize(source.ids), max_source) + 1;
 }
 
+// Of all hypotheses of a translation or a caption.
+int64_t tokens_written(const auto& result) {
+  int64_t tokens = 0;
+  for (const auto& c : result.candidates) tokens += std::ssize(c.hypothesis.log_probs);
+  return tokens;
+}
+
 }  // namespace
 
 bool Job::is_done() const {
@@ -53,15 +60,15 @@ void Job::finish(size_t sentences) {
   if (notify) notify();
 }
 
-std::string Job::Translate::group() const {
-  std::string group = fmt::format("translate {} {}", search.capture_weights, search.alternatives);
+std::string Searching::options_text() const {
+  std::string group = fmt::format(" {} {}", search.capture_weights, search.alternatives);
   SearchOptions copy = search;
   const Fields fields = fields_of(copy);
   for (const Field& field : fields.list()) group += " " + field.text();
   return group;
 }
 
-int64_t Job::Translate::beams() const { return beams_of(search); }
+int64_t Searching::beams() const { return beams_of(search); }
 
 // A translation is rarely twice as long as its source; a search that does not end is stopped by the deadline.
 Job::Size Job::Translate::size_of(size_t sentence, const TokenisedLine& source, int64_t max_source) const {
@@ -72,11 +79,7 @@ Job::Size Job::Translate::size_of(size_t sentence, const TokenisedLine& source, 
   return {.tokens = source_tokens, .cost = beams() * std::min(most, usual)};
 }
 
-int64_t Job::Translate::written(size_t sentence) const {
-  int64_t tokens = 0;
-  for (const auto& c : translations[sentence].candidates) tokens += std::ssize(c.hypothesis.log_probs);
-  return tokens;
-}
+int64_t Job::Translate::written(size_t sentence) const { return tokens_written(translations[sentence]); }
 
 void Job::Translate::resize_results(size_t sentences) {
   translations.resize(sentences);
@@ -105,6 +108,23 @@ std::string Job::Read::group() const { return fmt::format("read {} {}", options.
 Job::Size Job::Read::size_of(size_t sentence, const TokenisedLine& source, int64_t /*max_source*/) const {
   const int64_t tokens = estimated_tokens(source.text) + estimated_tokens(questions[sentence]);
   return {.tokens = tokens, .cost = tokens};
+}
+
+// To read a picture and to compute its feature map takes as long as some hundred tokens.
+Job::Size Job::Caption::size_of(size_t sentence, const TokenisedLine& /*source*/, int64_t max_source) const {
+  constexpr int64_t kNetwork = 100, kPixelsPerToken = 50'000, kUsualLength = 30;
+  const int64_t most = max_target_length(search, max_source, static_cast<int64_t>(sentence));
+  const int64_t usual = search.sample ? most : std::max(search.min_length, kUsualLength);
+  return {.tokens = max_source,
+          .cost = kNetwork + pictures[sentence].pixels / kPixelsPerToken + beams() * std::min(most, usual)};
+}
+
+int64_t Job::Caption::written(size_t sentence) const { return tokens_written(captions[sentence]); }
+
+void Job::Caption::resize_results(size_t sentences) {
+  captions.resize(sentences);
+  shown.resize(sentences);
+  if (wants_tree) trees.resize(sentences);
 }
 
 void Job::prepare(int64_t max_source) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "decode/translator.h"
+#include "tasks/captioner.h"
 #include "tasks/classifier.h"
 #include "tasks/reader.h"
 
@@ -24,6 +25,16 @@ namespace fovea::app {
 inline int64_t estimated_tokens(const std::string& text) { return std::ssize(text) / 3 + 1; }
 
 using Clock = std::chrono::steady_clock;
+
+// What the kinds of jobs that search have alike.
+struct Searching {
+  SearchOptions search;  // its prefixes are this job's own
+  bool wants_steps = false, wants_tree = false;
+  std::vector<SearchTree> trees;
+
+  int64_t beams() const;
+  std::string options_text() const;  // equal for jobs that may be decoded in one batch
+};
 
 class Job {
  public:
@@ -36,14 +47,10 @@ class Job {
   // The kinds of jobs, each with its inputs beside the sources and its results. The results are vectors with an
   // element for each source: the worker of a piece writes its own sentences, and the client's side reads them once the
   // job is done.
-  struct Translate {
-    SearchOptions search;  // its prefixes are this job's own
-    bool wants_steps = false, wants_tree = false;
+  struct Translate : Searching {
     std::vector<Translation> translations;
-    std::vector<SearchTree> trees;
 
-    std::string group() const;
-    int64_t beams() const;
+    std::string group() const { return "translate" + options_text(); }
     Size size_of(size_t sentence, const TokenisedLine& source, int64_t max_source) const;
     int64_t written(size_t sentence) const;  // target tokens of all its hypotheses
     void resize_results(size_t sentences);
@@ -81,7 +88,22 @@ class Job {
     static int64_t written(size_t /*sentence*/) { return 0; }
     void resize_results(size_t sentences) { results.resize(sentences); }
   };
-  using Kind = std::variant<Translate, Score, Classify, Read>;
+  // Pictures are decoded by the worker; the sources have their names alone.
+  struct Caption : Searching {
+    struct Picture {
+      std::string bytes;
+      int64_t pixels = 0;
+    };
+    std::vector<Picture> pictures;
+    std::vector<fovea::Caption> captions;
+    std::vector<RecordImage> shown;  // what records show, if weights are captured
+
+    std::string group() const { return "caption" + options_text(); }
+    Size size_of(size_t sentence, const TokenisedLine& source, int64_t max_source) const;
+    int64_t written(size_t sentence) const;
+    void resize_results(size_t sentences);
+  };
+  using Kind = std::variant<Translate, Score, Classify, Read, Caption>;
 
   // The request. None of it changes once the job is queued.
   std::vector<SharedLine> sources;
@@ -118,6 +140,12 @@ class Job {
   Classify& classify() { return std::get<Classify>(kind); }
   const Read& read() const { return std::get<Read>(kind); }
   Read& read() { return std::get<Read>(kind); }
+  const Caption& caption() const { return std::get<Caption>(kind); }
+  Caption& caption() { return std::get<Caption>(kind); }
+  Searching& searching() {
+    auto* captions = std::get_if<Caption>(&kind);
+    return captions != nullptr ? static_cast<Searching&>(*captions) : translate();
+  }
 
   // The client's side.
   bool is_done() const;

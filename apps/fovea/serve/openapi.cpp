@@ -23,9 +23,12 @@ constexpr std::string_view kSchemas = R"json({
                  "attentions", "examples"],
     "properties": {
       "name": {"type": "string"},
-      "task": {"type": "string", "enum": ["sequence", "summarise", "dialogue", "classify", "answer"]},
+      "task": {"type": "string", "enum": ["sequence", "summarise", "dialogue", "classify", "answer", "caption"]},
       "path": {"type": "string", "description": "Where requests to the model go."},
       "labels": {"type": "array", "items": {"type": "string"}, "description": "Of a classifier."},
+      "grid": {"type": "object", "required": ["rows", "columns"], "description":
+        "Of a captioner: the cells of a picture that it attends to.",
+        "properties": {"rows": {"type": "integer"}, "columns": {"type": "integer"}}},
       "architecture": {"type": "string"}, "parameters": {"type": "integer"},
       "source_language": {"type": ["string", "null"]}, "target_language": {"type": ["string", "null"]},
       "layers": {"type": "integer"},
@@ -117,6 +120,14 @@ constexpr std::string_view kSchemas = R"json({
         "begin_byte": {"type": "integer"}, "end_byte": {"type": "integer"}, "probability": {"type": "number"},
         "candidates": {"type": "array", "items": {"$ref": "#/components/schemas/Found"}},
         "record": {"$ref": "#/components/schemas/Record"}}}},
+    "model": {"type": "string"}, "milliseconds": {"type": "number"}}},
+  "CaptionRequest": {"type": "object", "additionalProperties": false, "required": ["image"], "properties": {
+    "image": {"$ref": "#/components/schemas/Texts", "description":
+      "A picture or a list of them: JPEG, PNG or WebP in base64, or as a data URL. In a form, one part with a file."}}},
+  "Captions": {"type": "object", "required": ["captions", "model", "milliseconds"], "properties": {
+    "captions": {"type": "array", "minItems": 1, "items": {"type": "object", "required": ["text", "candidates"],
+      "properties": {"text": {"type": "string"}, "candidates": {"$ref": "#/components/schemas/Candidates"},
+        "tree": {"$ref": "#/components/schemas/Tree"}}}},
     "model": {"type": "string"}, "milliseconds": {"type": "number"}}},
   "ScoreRequest": {"type": "object", "additionalProperties": false, "required": ["text", "target"], "properties": {
     "text": {"type": "string"}, "target": {"type": "string"}, "model": {"type": ["string", "null"]},
@@ -240,6 +251,8 @@ Json operation(const Api::Route& route) {
     json["requestBody"] = {{"required", true}, {"content", content_of(route.request)}};
     if (route.request == "FileRequest") {
       json["requestBody"]["content"] = {{"multipart/form-data", {{"schema", schema_ref(route.request)}}}};
+    } else if (route.kind == Api::Route::Kind::kImage) {
+      json["requestBody"]["content"]["multipart/form-data"] = {{"schema", schema_ref(route.request)}};
     } else if (libre) {
       json["requestBody"]["content"]["application/x-www-form-urlencoded"] = {{"schema", schema_ref(route.request)}};
     }
@@ -269,6 +282,7 @@ Json openapi_json() {
     Json& chat = schemas["ChatRequest"]["properties"];
     if (!attention.contains(name) && name != "stream") attention[name] = property;
     if (name != "text") chat[name] = property;
+    if (name != "text" && name != "stream") schemas["CaptionRequest"]["properties"][name] = property;
   }
   Json paths = Json::object();
   for (const Api::Route& route : Api::routes()) {

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "base/error.h"
 #include "decode/options.h"
 #include "fovea/serve/answers.h"
+#include "fovea/serve/interventions.h"
 #include "tasks/conversation.h"
 #include "text/utf8.h"
 
@@ -35,10 +35,6 @@ Json parse_body(const std::string& body) {
   }
 }
 
-ApiError expected(std::string_view name, std::string_view what, const Json& got) {
-  return bad_request(fmt::format("{}: expected {}, got {}.", name, what, kind_of(got)));
-}
-
 Field::Value value_of(std::string_view name, const Json& json) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_integer()) {
@@ -49,11 +45,6 @@ Field::Value value_of(std::string_view name, const Json& json) {
   if (json.is_number()) return json.get<double>();
   if (json.is_string()) return json.get<std::string>();
   throw expected(name, "a number, or true or false", json);
-}
-
-void check_count(std::string_view name, int64_t count, int64_t most, std::string_view what) {
-  if (count == 0) throw bad_request(fmt::format("{}: expected at least one {}, got an empty list.", name, what));
-  if (count > most) throw too_large(fmt::format("{}: expected at most {} {}s, got {}.", name, most, what, count));
 }
 
 void check_characters(std::string_view name, std::span<const std::string> texts, const Limits& limits,
@@ -68,117 +59,6 @@ void check_characters(std::string_view name, std::span<const std::string> texts,
 void check_texts(const std::vector<std::string>& texts, const Limits& limits) {
   check_count("text", std::ssize(texts), Limits::kMostTexts, "text");
   check_characters("text", texts, limits);
-}
-
-// A source that its model tokenises itself.
-SharedLine untokenised(std::string text) {
-  return std::make_shared<const TokenisedLine>(TokenisedLine{.text = std::move(text)});
-}
-
-constexpr int64_t kMaxPrefix = 40'000;  // bytes
-
-// The prefix of a request, as it was written: its ids depend on the words that a source lets the model copy.
-struct WrittenPrefix {
-  std::string text;                 // or tokens
-  std::vector<std::string> tokens;  // of the prefix, unless it is a text
-  std::string next;                 // the token after it
-  bool empty() const { return text.empty() && tokens.empty() && next.empty(); }
-};
-
-WrittenPrefix read_prefix(Members& members) {
-  WrittenPrefix written;
-  if (const Json* prefix = members.find("prefix")) {
-    if (prefix->is_string()) {
-      if (std::ssize(prefix->get_ref<const std::string&>()) > kMaxPrefix) {
-        throw too_large(fmt::format("prefix: expected at most {} bytes.", kMaxPrefix));
-      }
-      written.text = prefix->get<std::string>();
-    } else {
-      written.tokens = members.texts("prefix");
-    }
-  }
-  written.next = members.text("next");
-  return written;
-}
-
-ForcedPrefix prefix_ids(const WrittenPrefix& written, const Hosted& model, const TokenisedLine& source) {
-  const Translator& translator = model.translator();
-  ForcedPrefix forced;
-  const auto add_token = [&](const std::string& name, const std::string& text) {
-    std::vector<int32_t> ids = model.token_ids(text);
-    const std::vector<std::string>& words = source.copied.words;
-    if (const auto found = std::find(words.begin(), words.end(), text); found != words.end()) {
-      ids.push_back(static_cast<int32_t>(translator.model().target->size() + (found - words.begin())));
-    }
-    if (ids.empty()) throw bad_request(fmt::format("{}: the model has no token \"{}\".", name, brief(text)));
-    forced.push_back(std::move(ids));
-  };
-  if (!written.text.empty()) {
-    for (const int32_t id : translator.target_ids(source, *translator.tokenise_target(written.text))) {
-      forced.push_back({id});
-    }
-  }
-  for (const std::string& token : written.tokens) add_token("prefix", token);
-  if (!written.next.empty()) add_token("next", written.next);
-  return forced;
-}
-
-// A number from 1, or all where it is absent.
-int64_t read_place(Members& members, std::string_view name, int64_t most) {
-  if (members.find(name) == nullptr) return AttentionEdit::kAll;
-  const int64_t place = members.count(name, 1, most);
-  if (place < 1) throw bad_request(fmt::format("edits: expected {} from 1 to {}, got {}.", name, most, place));
-  return place - 1;
-}
-
-std::vector<float> read_weights(const Json& list) {
-  if (!list.is_array()) throw expected("edits: weights", "a list of numbers", list);
-  std::vector<float> weights;
-  double sum = 0;
-  for (const Json& w : list) {
-    if (!w.is_number() || !(w.get<double>() >= 0) || !std::isfinite(w.get<float>())) {
-      throw bad_request("edits: expected weights that are numbers from 0.");
-    }
-    weights.push_back(w.get<float>());
-    sum += w.get<double>();
-  }
-  if (!(sum > 0) || !std::isfinite(sum)) throw bad_request("edits: expected weights with a sum above 0.");
-  for (float& w : weights) w = static_cast<float>(static_cast<double>(w) / sum);
-  return weights;
-}
-
-WeightEdit read_edit(const Json& json, const Model& model) {
-  Members members(json);
-  const std::string kind = members.text("kind", "cross");
-  const std::vector<AttentionInfo> attentions = model.attentions();
-  // The weights that a model copies by follow from its attention, or from its output layer.
-  const auto found = std::find_if(attentions.begin(), attentions.end(), [&](const AttentionInfo& attention) {
-    return attention.kind != AttentionKind::kCopy && name_of(attention.kind) == kind;
-  });
-  if (found == attentions.end()) {
-    throw bad_request(fmt::format("edits: the model has no attention of kind \"{}\".", brief(kind)));
-  }
-  WeightEdit edit{.kind = found->kind};
-  edit.layer = read_place(members, "layer", found->layers);
-  edit.edit.head = read_place(members, "head", found->config.heads);
-  if (members.find("row") != nullptr) edit.edit.row = members.count("row", 0, Limits::kMostLength);
-  edit.edit.off = members.flag("off");
-  if (const Json* weights = members.find("weights")) edit.edit.weights = read_weights(*weights);
-  if (edit.edit.off == !edit.edit.weights.empty()) {
-    throw bad_request("edits: expected each edit to have weights or \"off\": true, and not both.");
-  }
-  members.finish();
-  return edit;
-}
-
-std::vector<WeightEdit> read_edits(Members& members, const Model& model) {
-  std::vector<WeightEdit> edits;
-  const Json* list = members.find("edits");
-  if (list == nullptr) return edits;
-  if (!list->is_array()) throw expected("edits", "a list", *list);
-  if (list->size() > 1000) throw too_large("edits: expected at most 1,000.");
-  for (const Json& json : *list) edits.push_back(read_edit(json, model));
-  return edits;
 }
 
 void check_search(const SearchOptions& search) {
@@ -196,6 +76,19 @@ void check_search(const SearchOptions& search) {
 }
 
 }  // namespace
+
+ApiError expected(std::string_view name, std::string_view what, const Json& got) {
+  return bad_request(fmt::format("{}: expected {}, got {}.", name, what, kind_of(got)));
+}
+
+void check_count(std::string_view name, int64_t count, int64_t most, std::string_view what) {
+  if (count == 0) throw bad_request(fmt::format("{}: expected at least one {}, got an empty list.", name, what));
+  if (count > most) throw too_large(fmt::format("{}: expected at most {} {}s, got {}.", name, most, what, count));
+}
+
+SharedLine untokenised(std::string text) {
+  return std::make_shared<const TokenisedLine>(TokenisedLine{.text = std::move(text)});
+}
 
 Members::Members(const std::string& body) : Members(parse_body(body)) {}
 
@@ -293,34 +186,45 @@ std::shared_ptr<Job> plain_job(const Hosted& model, std::vector<std::string> tex
   for (std::string& text : texts) {
     sources.push_back(model.translator().tokenise_source(std::move(text), offsets));
   }
-  return std::make_shared<Job>(std::move(sources), Job::Translate{.search = search});
+  Job::Translate request;
+  request.search = search;
+  return std::make_shared<Job>(std::move(sources), std::move(request));
 }
 
-std::shared_ptr<Job> translate_job(Members& members, std::vector<std::string> texts, const Hosted& model,
-                                   const SearchOptions& defaults, const Limits& limits, Wanted& wanted) {
+SearchOptions read_search(Members& members, const SearchOptions& defaults, const Model& model, Wanted& wanted) {
   SearchOptions search = defaults;
   members.read(search);
   wanted.attention = members.attention(wanted.attention);
   const bool attention = wanted.attention != Attention::kNone;
-  wanted.stream = members.flag("stream");
-  const bool tree = members.flag("tree");
   search.capture_weights = attention;
   search.alternatives = members.count("alternatives", attention || wanted.stream ? 5 : 0, Limits::kMostAlternatives);
-  search.edits = read_edits(members, *model.translator().model().model);
+  search.edits = read_edits(members, model);
+  return search;
+}
+
+void add_prefix(SearchOptions& search, ForcedPrefix forced, int64_t max_target) {
+  const int64_t most = smaller_limit(std::min(search.max_length, Limits::kMostLength), max_target);
+  if (std::ssize(forced) >= most) {
+    throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", most, forced.size()));
+  }
+  search.prefixes.push_back(std::move(forced));
+  check_search(search);
+}
+
+std::shared_ptr<Job> translate_job(Members& members, std::vector<std::string> texts, const Hosted& model,
+                                   const SearchOptions& defaults, const Limits& limits, Wanted& wanted) {
+  wanted.stream = members.flag("stream");
+  const SearchOptions search = read_search(members, defaults, *model.translator().model().model, wanted);
+  const bool tree = members.flag("tree");
   const WrittenPrefix prefix = read_prefix(members);
-  const auto job = plain_job(model, std::move(texts), search, limits,
-                             attention || wanted.stream ? Offsets::kTokens : Offsets::kNone);
+  const bool tokens = wanted.attention != Attention::kNone || wanted.stream;
+  const auto job = plain_job(model, std::move(texts), search, limits, tokens ? Offsets::kTokens : Offsets::kNone);
   Job::Translate& request = job->translate();
   check_weights_read(*job, model, wanted.attention);
   if (!prefix.empty()) {
-    const int64_t most =
-        smaller_limit(std::min(search.max_length, Limits::kMostLength), model.translator().max_target());
     for (const SharedLine& source : job->sources) {
-      const ForcedPrefix& forced = request.search.prefixes.emplace_back(prefix_ids(prefix, model, *source));
-      if (std::ssize(forced) < most) continue;
-      throw bad_request(fmt::format("prefix: expected fewer than {} tokens, got {}.", most, forced.size()));
+      add_prefix(request.search, prefix_ids(prefix, model, *source), model.translator().max_target());
     }
-    check_search(request.search);
   }
   if (wanted.stream && job->sources.size() != 1) throw bad_request("stream: expected one text.");
   if (!search.edits.empty() && job->sources.size() != 1) throw bad_request("edits: expected one text.");

@@ -13,9 +13,10 @@ namespace fovea::app {
 
 // The limits of a request.
 struct Limits {
-  int64_t max_text = 20'000;  // characters of all texts together
+  int64_t max_text = 20'000;        // characters of all texts together
+  int64_t max_pixels = 50'000'000;  // of all pictures together
   static constexpr int64_t kMostBeam = 64, kMostAlternatives = 100, kMostLength = 4096, kMostTexts = 1024,
-                           kMostTurns = 1000;
+                           kMostTurns = 1000, kMostImages = 32;
 };
 
 // How attention records are written: with every digit, or in a byte for each weight (docs/record.md).
@@ -44,11 +45,24 @@ class Members {
   std::vector<std::string> known_;
 };
 
+// The error of a member that has the wrong type.
+ApiError expected(std::string_view name, std::string_view what, const Json& got);
+
+// ApiError unless a list has 1 to `most` elements; `what` is one of them.
+void check_count(std::string_view name, int64_t count, int64_t most, std::string_view what);
+// A source that its model tokenises itself.
+SharedLine untokenised(std::string text);
+
 // The settings of a request that are not settings of the search.
 struct Wanted {
   Attention attention = Attention::kNone;
   bool stream = false, is_list = false;
 };
+
+// The settings of a search, what its hypotheses bring with them, and the edits of the model's attention.
+SearchOptions read_search(Members& members, const SearchOptions& defaults, const Model& model, Wanted& wanted);
+// Adds the begin of another target; ApiError where it would be all of it.
+void add_prefix(SearchOptions& search, ForcedPrefix forced, int64_t max_target);
 
 // The `turns` of a conversation as the line that a dialogue model reads.
 std::string conversation_line(Members& members, const Hosted& model, const Limits& limits);
@@ -60,6 +74,10 @@ std::shared_ptr<Job> score_job(Members& members, const std::string& text, const 
                                bool capture_weights);
 std::shared_ptr<Job> classify_job(Members& members, const Limits& limits, Wanted& wanted);
 std::shared_ptr<Job> answer_job(Members& members, const Limits& limits, Wanted& wanted);
+// POST /v1/caption: the members are those of JSON, or the fields of a form besides its picture.
+Members caption_members(const Call& call);
+std::shared_ptr<Job> caption_job(const Call& call, Members& members, const Hosted& model, const SearchOptions& defaults,
+                                 const Limits& limits, Wanted& wanted);
 // A translation of plain texts without any other settings.
 std::shared_ptr<Job> plain_job(const Hosted& model, std::vector<std::string> texts, const SearchOptions& search,
                                const Limits& limits, Offsets offsets = Offsets::kNone);

@@ -163,6 +163,10 @@ void add_serve(CLI::App& app, Run& run) {
   };
   limit("--max-queue", flags->max_queue, 1, "Maximum number of requests waiting for a model (503).");
   limit("--max-body", flags->http.max_body, 1, "Maximum size of a request body in bytes (413).");
+  limit("--max-image-body", flags->http.max_image_body, 1,
+        "Maximum size of the body of a request with pictures in bytes (413).");
+  limit("--max-pixels", flags->api.limits.max_pixels, 1,
+        "Maximum number of pixels in the pictures of a request (413).");
   limit("--max-text", flags->api.limits.max_text, 1, "Maximum number of characters in the texts of a request (413).");
   limit(
       "--max-cost", flags->api.clients.max_cost, 1,

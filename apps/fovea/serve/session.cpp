@@ -15,6 +15,7 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
+#include <limits>
 #include <random>
 
 #include "fovea/serve/framing.h"
@@ -41,6 +42,7 @@ constexpr auto kHeartbeat = seconds(1);        // how often a stream without new
 constexpr int64_t kSlowest = 16 << 10;         // bytes a second that a client must take
 constexpr size_t kHeadBytes = 32 << 10, kBuffer = 64 << 10, kFirstRead = 16 << 10;
 constexpr size_t kLarge = 1 << 20, kMaxUnsent = 512 << 20;  // answers of that size; bytes of all of them together
+constexpr size_t kMaxUnread = 512 << 20;                    // bytes of all large bodies in memory
 constexpr size_t kWorthPacking = 1400;                      // shorter answers fit into a packet
 
 constexpr int kGone = 499;  // in the log, as nginx has it: the client left before its answer
@@ -281,6 +283,7 @@ net::awaitable<void> Session::serve_request() {
   version_ = 11;
   is_head_ = keep_alive_ = false;
   bytes_in_ = bytes_out_ = 0;
+  held_.reset();
   Call call;
   if (!co_await read_request(call)) co_return;
   Reply reply = shared_.api.handle(call);
@@ -334,11 +337,28 @@ Call Session::read_head() {
   return call;
 }
 
+// Sets the limit of the path. A body that may be larger than others reserves its share of the memory until the request
+// is answered.
+void Session::limit_body() {
+  const auto most =
+      static_cast<uint64_t>(Api::takes_images(path_) ? shared_.options.max_image_body : shared_.options.max_body);
+  const auto length = parser_->content_length();
+  if (length && *length > most) throw too_large(fmt::format("Expected a body of at most {} bytes.", most));
+  parser_->body_limit(most);
+  const size_t held = length ? *length : parser_->chunked() ? most : 0;
+  if (held < kLarge) return;
+  if (shared_.unread.fetch_add(held) + held > kMaxUnread) {
+    shared_.unread -= held;
+    throw overloaded("Too many large requests are being read.");
+  }
+  held_ = std::shared_ptr<void>(nullptr, [shared = &shared_, held](void*) { shared->unread -= held; });
+}
+
 // False where there is no request to answer: it was refused, or the connection has ended.
 net::awaitable<bool> Session::read_request(Call& call) {
   parser_.emplace();
   parser_->header_limit(kHeadBytes);
-  parser_->body_limit(static_cast<uint64_t>(shared_.options.max_body));
+  parser_->body_limit(std::numeric_limits<uint64_t>::max());  // limit_body knows the path
   ErrorCode error;
   arm(kHead);
   co_await http::async_read_header(socket_, buffer_, *parser_, into(error));
@@ -351,6 +371,7 @@ net::awaitable<bool> Session::read_request(Call& call) {
     try {
       call = read_head();
       type = text_of(parser_->get()[http::field::content_type]);
+      limit_body();
       expects = parser_->get().count(http::field::expect) > 0;
     } catch (const ApiError& wrong) {
       refused = wrong;
@@ -391,7 +412,9 @@ ApiError Session::error_of(const ErrorCode& error) const {
     return {0, "", ""};
   }
   if (error == http::error::body_limit) {
-    return too_large(fmt::format("Expected a body of at most {} bytes.", shared_.options.max_body));
+    const bool images = Api::takes_images(path_);
+    return too_large(fmt::format("Expected a body of at most {} bytes.",
+                                 images ? shared_.options.max_image_body : shared_.options.max_body));
   }
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return {431, code_of(431), fmt::format("Expected a request head of at most {} bytes.", kHeadBytes)};

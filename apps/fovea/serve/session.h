@@ -71,6 +71,7 @@ struct HttpServer::Shared {
   std::atomic<bool> stopping = false;
   std::atomic<Clock::time_point> stops_at = Clock::time_point::max();  // requests under way are given up then
   std::atomic<uint64_t> requests = 0;
+  std::atomic<size_t> unread = 0;  // bytes of large bodies whose requests are not answered yet
   std::atomic<size_t> unsent = 0;  // bytes of large answers that clients have not taken yet
 };
 
@@ -108,6 +109,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Awaitable<bool> write_bytes(const std::string& bytes);
   Awaitable<void> linger();
   Call read_head();
+  void limit_body();
   ApiError error_of(const boost::system::error_code& error) const;
   template <class Response> void add_headers(Response& response, const Answer& answer) const;
   Clock::time_point end_of(const Job& job) const { return std::min(job.deadline, shared_.stops_at.load()); }
@@ -138,6 +140,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool is_head_ = false;
   std::string method_, path_, id_, client_, key_;
   size_t bytes_in_ = 0, bytes_out_ = 0;
+  std::shared_ptr<void> held_;  // the memory that a large body has reserved
 
   // Kept by Connections.
   bool counted_ = false;

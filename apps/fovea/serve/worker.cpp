@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/error.h"
 #include "base/threads.h"
 #include "decode/options.h"
+#include "tasks/pictures.h"
 
 namespace fovea::app {
 
@@ -34,24 +36,26 @@ struct Abandoned {};
 // Passes the steps of a batch's sentences to their jobs.
 class Worker::Watcher : public SearchWatcher {
  public:
+  struct Sentence {
+    Job* job;
+    size_t source;
+  };
+
+  explicit Watcher(std::vector<Sentence> sentences) : sentences_(std::move(sentences)) {}
   explicit Watcher(const Batch& batch) {
     for (const Piece& piece : batch) {
       for (size_t i = piece.begin; i < piece.end; ++i) sentences_.push_back({piece.job.get(), i});
     }
   }
   bool should_continue(int64_t sentence) override { return at(sentence).job->is_wanted(); }
-  bool wants_steps(int64_t sentence) override { return at(sentence).job->translate().wants_steps; }
+  bool wants_steps(int64_t sentence) override { return at(sentence).job->searching().wants_steps; }
   void step(int64_t sentence, const SearchStep& step) override { at(sentence).job->add_step(step); }
-  bool wants_tree(int64_t sentence) override { return at(sentence).job->translate().wants_tree; }
+  bool wants_tree(int64_t sentence) override { return at(sentence).job->searching().wants_tree; }
   void tree(int64_t sentence, const SearchTree& tree) override {
-    at(sentence).job->translate().trees[at(sentence).source] = tree;
+    at(sentence).job->searching().trees[at(sentence).source] = tree;
   }
 
  private:
-  struct Sentence {
-    Job* job;
-    size_t source;
-  };
   const Sentence& at(int64_t sentence) const { return sentences_[static_cast<size_t>(sentence)]; }
 
   std::vector<Sentence> sentences_;
@@ -309,6 +313,46 @@ void Worker::decode(const Batch& batch, const Job::Read& request) {
   auto next = results.begin();
   for (const Piece& piece : batch) {
     for (size_t i = piece.begin; i < piece.end; ++i) piece.job->read().results[i] = std::move(*next++);
+  }
+}
+
+// A picture that cannot be decoded fails its own job alone.
+void Worker::decode(const Batch& batch, const Job::Caption& request) {
+  const Captioner& captioner = model_.captioner();
+  const int64_t size = captioner.model().loaded.config.vision.size;
+  SearchOptions search = request.search;
+  search.prefixes.clear();
+  std::vector<Image> images;
+  std::vector<Watcher::Sentence> sentences;
+  bool forced = false;
+  for (const auto& [job, begin, end] : batch) {
+    Job::Caption& of_job = job->caption();
+    const std::vector<ForcedPrefix>& prefixes = of_job.search.prefixes;
+    for (size_t i = begin; i < end && job->is_wanted(); ++i) {
+      const std::string& bytes = of_job.pictures[i].bytes;
+      const std::string& name = job->sources[i]->text;
+      try {
+        images.push_back(network_input(decode_image(bytes, name, size), size));
+        if (search.capture_weights) {
+          of_job.shown[i] = captioner.record_image(decode_image(bytes, name, RecordImage::kMaxSide), name);
+        }
+      } catch (const Error& error) {
+        images.resize(sentences.size());
+        job->fail(std::make_exception_ptr(bad_request(fmt::format("{}.", error.what()))));
+        break;
+      }
+      sentences.push_back({job.get(), i});
+      search.prefixes.push_back(prefixes.empty() ? ForcedPrefix() : prefixes[i]);
+      forced = forced || !prefixes.empty();
+    }
+  }
+  if (images.empty()) return;
+  if (!forced) search.prefixes.clear();
+  Watcher watcher(sentences);
+  search.watcher = &watcher;
+  std::vector<Caption> captions = captioner.caption(images, search);
+  for (size_t i = 0; i < captions.size(); ++i) {
+    sentences[i].job->caption().captions[sentences[i].source] = std::move(captions[i]);
   }
 }
 

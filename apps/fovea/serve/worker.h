@@ -74,6 +74,7 @@ class Worker {
   void decode(const Batch& batch, const Job::Score& request);
   void decode(const Batch& batch, const Job::Classify& request);
   void decode(const Batch& batch, const Job::Read& request);
+  void decode(const Batch& batch, const Job::Caption& request);
   static std::function<void(int64_t)> stop_if_unwanted(const Batch& batch);
 
   const Hosted& model_;

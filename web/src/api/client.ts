@@ -3,6 +3,7 @@
 import type { WireRecord } from '../model/record'
 import { readEvents } from './sse'
 import type {
+  CaptionAnswer,
   ChatAnswer,
   ClassifyAnswer,
   Input,
@@ -75,10 +76,15 @@ async function ask<T>(path: string, body: unknown, signal: AbortSignal): Promise
   return (await (await send(path, body, signal)).json()) as T
 }
 
-// A conversation is answered at a path of its own; the reply is read as a translation of the turns.
-const pathOf = (input: Input): string => ('turns' in input ? 'v1/chat' : 'v1/translate')
+// Conversations and pictures are answered at paths of their own; replies and captions are read as translations.
+const pathOf = (input: Input): string =>
+  'turns' in input ? 'v1/chat' : 'image' in input ? 'v1/caption' : 'v1/translate'
 
-function translationOf(answer: TranslateAnswer | ChatAnswer): TranslateAnswer {
+function translationOf(answer: TranslateAnswer | ChatAnswer | CaptionAnswer): TranslateAnswer {
+  if ('captions' in answer) {
+    const { captions, ...rest } = answer
+    return { translations: captions.map((c) => ({ ...c, cut: false, source_tokens: 0 })), ...rest }
+  }
   if (!('reply' in answer)) return answer
   const { reply, model, milliseconds, ...rest } = answer
   return { translations: [{ text: reply, ...rest }], model, milliseconds }

@@ -34,8 +34,8 @@ export interface Options {
   edits?: Edit[]
 }
 
-// What is read: a text, or the turns of a conversation.
-export type Input = { text: string } | { turns: string[] }
+// What is read: a text, the turns of a conversation, or a picture as a data URL.
+export type Input = { text: string } | { turns: string[] } | { image: string }
 
 export interface Candidate {
   text: string
@@ -55,6 +55,12 @@ export interface Translation {
 
 export interface TranslateAnswer {
   translations: Translation[]
+  model: string
+  milliseconds: number
+}
+
+export interface CaptionAnswer {
+  captions: Omit<Translation, 'cut' | 'source_tokens'>[]
   model: string
   milliseconds: number
 }

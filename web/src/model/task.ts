@@ -1,8 +1,8 @@
 // What a model does, and which form of the page that needs.
-export const kTasks = ['sequence', 'summarise', 'dialogue', 'classify', 'answer'] as const
+export const kTasks = ['sequence', 'summarise', 'dialogue', 'classify', 'answer', 'caption'] as const
 export type Task = (typeof kTasks)[number]
 
-export type Form = 'text' | 'chat' | 'classify' | 'answer'
+export type Form = 'text' | 'chat' | 'classify' | 'answer' | 'caption'
 interface TaskForm {
   form: Form
   saved: Form // of a record in a file: the conversation of a saved reply is its source text
@@ -13,6 +13,7 @@ const kForms: Record<Task, TaskForm> = {
   dialogue: { form: 'chat', saved: 'text' },
   classify: { form: 'classify', saved: 'classify' },
   answer: { form: 'answer', saved: 'answer' },
+  caption: { form: 'caption', saved: 'caption' },
 }
 
 // A task that is not known, or none, is text to text.
@@ -25,6 +26,7 @@ export const kFormTraits: Record<Form, { writes: boolean; hasText: boolean; hasQ
   chat: { writes: true, hasText: false, hasQuestion: false },
   classify: { writes: false, hasText: true, hasQuestion: false },
   answer: { writes: false, hasText: true, hasQuestion: true },
+  caption: { writes: true, hasText: false, hasQuestion: false },
 }
 
 // An input that a model suggests: a text, the turns of a conversation, or a passage with a question.

@@ -25,6 +25,7 @@ import {
   type Failure,
 } from './answers'
 import { keepReply, replyTo, shownReply } from './conversation'
+import { picture, setUsualSearch } from './picture'
 import { set, setTurns, state, type State } from './store'
 
 const kWait = 150 // ms after the last key
@@ -146,6 +147,10 @@ async function askChat(abort: AbortSignal): Promise<Answer> {
   return answer
 }
 
+// A caption is short: it is not streamed.
+const askCaption = async (abort: AbortSignal): Promise<Answer> =>
+  answerOf(await translate(imageNow(), optionsOf(modelName.peek()), abort))
+
 export async function classified(text: string, abort: AbortSignal): Promise<Answer> {
   const { classifications, model, milliseconds } = await classify(text, modelName.peek(), 'compact', abort)
   const { label, classes, record } = classifications[0]!
@@ -208,6 +213,7 @@ export async function loadModels(): Promise<void> {
   }
   if (!models.peek().some((m) => m.name === state.model.peek())) state.model.value = ''
   const info = modelInfo.peek()
+  if (form.peek() === 'caption') setUsualSearch()
   const empty = state.text.peek() === '' && state.turns.peek().length === 0
   // A conversation begins with what the user says.
   if (empty && !opened.peek() && kFormTraits[form.peek()].hasText) set(filledWith(info?.examples[0]))
@@ -225,6 +231,7 @@ interface Way {
 const kSearch = ['beam', 'nbest', 'sample', 'temperature', 'top_k', 'top_p', 'seed'] as const
 const hasText = (): boolean => state.text.value.trim() !== ''
 const text = (): Input => ({ text: state.text.peek() })
+const imageNow = (): Input => ({ image: picture.peek()?.url ?? '' })
 const kWays: Record<Form, Way> = {
   text: {
     ask: askText,
@@ -261,6 +268,15 @@ const kWays: Record<Form, Way> = {
     wait: kWait,
     follows: ['text', 'question'],
     isReady: () => hasText() && state.question.value.trim() !== '',
+  },
+  caption: {
+    ask: askCaption,
+    again: askChanged,
+    afterFirst: false,
+    input: imageNow,
+    follows: [...kSearch],
+    wait: 0,
+    isReady: () => picture.value !== null,
   },
 }
 const kChange = ['second', 'prefix', 'path', 'next', 'edits', 'removed'] as const

@@ -2,10 +2,11 @@
 import { computed, signal } from '@preact/signals'
 import { t, type Key } from '../i18n'
 import { heaviest, mirrored, percent, weightText, type Grid } from '../model/grid'
-import { kinds, type AttentionRecord, type Axis, type Kind } from '../model/record'
+import { kinds, type AttentionRecord, type Axis, type Kind, type RecordImage } from '../model/record'
 import { attentionOf, reduce } from '../model/reduce'
 import { kFormTraits, type Task } from '../model/task'
 import { isolated, shown } from '../model/text'
+import type { Cells } from '../views/light'
 import { first, form, second, task } from './answers'
 import { hovered, kViews, state, type View } from './store'
 
@@ -37,6 +38,25 @@ const reduced = (from: AttentionRecord | null): Grid | null =>
 export const grid = computed(() => reduced(record.value))
 export const otherGrid = computed(() => reduced(otherRecord.value))
 
+// The attention of words on a picture.
+const onPicture = (from: AttentionRecord | null): Grid | null =>
+  from?.image
+    ? reduce(from, {
+        kind: 'cross',
+        how: state.how.value,
+        layer: state.layer.value,
+        head: state.head.value,
+        words: state.words.value,
+      })
+    : null
+export const lightGrid = computed(() => onPicture(record.value))
+export const otherLightGrid = computed(() => onPicture(otherRecord.value))
+export const cellsOfRow = (g: Grid, { rows, columns }: RecordImage, row: number): Cells => ({
+  rows,
+  columns,
+  weights: g.weights.subarray(row * g.columns.length, (row + 1) * g.columns.length),
+})
+
 // The active row: the one pointed at, else the one picked.
 export const activeRow = computed(() => {
   const rows = grid.value?.rows.length ?? 0
@@ -48,13 +68,15 @@ export const dark = signal(false)
 
 // The views that fit: steps, beams and edits are of text that is written; a single head needs no view of heads.
 const kViewsOfMaps: readonly View[] = ['heatmap', 'flow', 'heads']
+const kViewsOfText: readonly View[] = kViews.filter((v) => v !== 'pictures')
+const kViewsOfPictures: readonly View[] = ['pictures', 'heads', 'tree', 'compare', 'diagnostics']
 export const isWritten = computed(() => kFormTraits[form.value].writes)
 export const views = computed(() => {
   const a = attention.value
-  const fit = isWritten.value ? kViews : kViewsOfMaps
+  const fit = form.value === 'caption' ? kViewsOfPictures : isWritten.value ? kViewsOfText : kViewsOfMaps
   return fit.filter((v) => v !== 'heads' || !a || a.layers * a.heads > 1)
 })
-export const view = computed<View>(() => (views.value.includes(state.view.value) ? state.view.value : 'heatmap'))
+export const view = computed<View>(() => (views.value.includes(state.view.value) ? state.view.value : views.value[0]!))
 
 // How a task calls the rows or columns of an attention.
 const kSides: Record<Task, Record<Axis, Key>> = {
@@ -63,6 +85,7 @@ const kSides: Record<Task, Record<Axis, Key>> = {
   dialogue: { source: 'chat.context', target: 'chat.reply', before: 'before' },
   classify: { source: 'classify.text', target: 'classify.hops', before: 'before' },
   answer: { source: 'passage', target: 'question', before: 'before' },
+  caption: { source: 'caption.picture', target: 'caption.caption', before: 'before' },
 }
 export const sideName = (axis: Axis): string => t(kSides[task.value][axis])
 

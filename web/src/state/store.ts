@@ -5,7 +5,7 @@ import type { Reduce } from '../model/grid'
 import type { Kind } from '../model/record'
 import type { Edit } from '../model/whatif'
 
-export const kViews = ['heatmap', 'flow', 'heads', 'steps', 'tree', 'compare', 'diagnostics'] as const
+export const kViews = ['heatmap', 'flow', 'heads', 'steps', 'tree', 'compare', 'diagnostics', 'pictures'] as const
 export type View = (typeof kViews)[number]
 export type Scale = 'linear' | 'sqrt' | 'log'
 export type Palette = 'blues' | 'greys'

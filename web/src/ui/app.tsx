@@ -8,6 +8,7 @@ import { isAsked } from '../state/asking'
 import type { View } from '../state/store'
 import { Answer, chosenNow } from './answer'
 import { Ask } from './ask'
+import { Caption } from './caption'
 import { Chat } from './chat'
 import { Classify, Highlights } from './classify'
 import { ComparePanel } from './compare_panel'
@@ -22,6 +23,7 @@ import { Inspector } from './inspector'
 import { Lens } from './lens'
 import { DropPlace } from './open_file'
 import { Pair } from './pair'
+import { PicturesPanel } from './pictures_panel'
 import { StatusLine } from './status_line'
 import { StepsPanel } from './steps_panel'
 import { Tabs } from './tabs'
@@ -36,12 +38,14 @@ const kPanels: Record<View, () => preact.JSX.Element | null> = {
   tree: TreePanel,
   compare: ComparePanel,
   diagnostics: DiagnosticsPanel,
+  pictures: PicturesPanel,
 }
 
 interface FormParts {
   Fields: () => preact.JSX.Element
   empty: Key | null // said while nothing is asked
   Rows?: () => preact.JSX.Element | null // shows rows that are no tokens, in place of the two texts
+  isPair?: false // the form itself shows the two sides
   marked?: () => { begin: number; end: number } | undefined // in the source
 }
 const kForms: Record<Form, FormParts> = {
@@ -49,16 +53,17 @@ const kForms: Record<Form, FormParts> = {
   chat: { Fields: Chat, empty: null },
   classify: { Fields: Classify, empty: 'empty', Rows: Highlights },
   answer: { Fields: Answer, empty: 'empty.answer', marked: chosenNow },
+  caption: { Fields: Caption, empty: null, isPair: false },
 }
 
 function Texts() {
-  const { Rows, marked } = kForms[form.value]
+  const { Rows, marked, isPair } = kForms[form.value]
   const named = (attention.value?.rowLabels.length ?? 0) > 0
   return (
     <>
       {Rows && <Rows />}
       <Lens />
-      {!(Rows && named) && <Pair marked={marked?.()} />}
+      {isPair !== false && !(Rows && named) && <Pair marked={marked?.()} />}
     </>
   )
 }

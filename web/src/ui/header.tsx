@@ -2,6 +2,7 @@
 import { kLanguages, language, t, type Language } from '../i18n'
 import { filledWith, formOf, kFormTraits } from '../model/task'
 import { modelInfo, modelName, models, opened } from '../state/answers'
+import { setUsualSearch } from '../state/picture'
 import { set, setModel, setText, state } from '../state/store'
 import { Menu } from './field'
 import { OpenButton } from './open_file'
@@ -14,6 +15,7 @@ function pickModel(name: string): void {
   const after = models.peek().find((m) => m.name === name)
   const form = formOf(after?.task)
   if (form !== formOf(before?.task)) set({ second: '', target: '' })
+  if (form === 'caption') setUsualSearch()
   // An example of one model makes no sense to another, and neither does a text without a question.
   const wasExample = before?.examples.some((example) => filledWith(example).text === text)
   const lacks = kFormTraits[form].hasQuestion && state.question.peek() === ''

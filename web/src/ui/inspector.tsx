@@ -1,7 +1,7 @@
 // The active step, whichever view points at it: its token, probability, alternatives, and the entropies of its attention
 // and of its choice. Pressing an alternative decodes again with it as the next token.
 import { effect, signal } from '@preact/signals'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n'
 import { choiceEntropy, percent, rowEntropy } from '../model/grid'
 import { shown } from '../model/text'
@@ -15,13 +15,30 @@ import { RowEditor } from './row_editor'
 // The last row pointed at stays active, so that the pointer can move here.
 const inspected = signal(-1)
 
+// Decodes again with that token at the step of a row.
+function force(row: number, text: string): void {
+  const token = grid.peek()!.firstToken[row]!
+  const target = record.peek()!.target
+  set({ prefix: prefixBefore(target, token), path: pathBefore(target, token), next: text, row })
+}
+
+function OwnToken({ row }: { row: number }) {
+  const field = useRef<HTMLInputElement>(null)
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    const text = field.current!.value.trim()
+    if (text) force(row, text)
+  }
+  return (
+    <form class="own" onSubmit={submit}>
+      <input ref={field} type="text" aria-label={t('step.own')} placeholder={t('step.own')} autocomplete="off" />
+      <button type="submit">{t('step.own.try')}</button>
+    </form>
+  )
+}
+
 function Alternatives({ row }: { row: number }) {
   const g = grid.value!
-  const token = g.firstToken[row]!
-  const force = (text: string): void => {
-    const target = record.peek()!.target
-    set({ prefix: prefixBefore(target, token), path: pathBefore(target, token), next: text, row })
-  }
   return (
     <ol class="bars">
       {barsOf(g, row, 8).map((bar) => {
@@ -31,7 +48,7 @@ function Alternatives({ row }: { row: number }) {
             <button
               type="button"
               disabled={bar.taken || state.target.value !== '' || opened.value !== null}
-              onClick={() => force(bar.text)}
+              onClick={() => force(row, bar.text)}
             >
               <span class="unseen">{t(bar.taken ? 'step.taken' : 'step.write')} </span>
               <bdi lang="">{shown(bar)}</bdi>
@@ -83,6 +100,7 @@ export function Inspector() {
         <>
           <p class="faint">{t(opened.value ? 'step.others' : 'step.choose')}</p>
           <Alternatives row={row} />
+          {!opened.value && state.target.value === '' && <OwnToken row={row} />}
         </>
       )}
       <p class="entropies" title={t('entropy.help')}>
@@ -92,6 +110,7 @@ export function Inspector() {
       </p>
       {g.reduction.kind === 'cross' &&
         !opened.value &&
+        !record.value?.image &&
         (editing ? (
           <RowEditor key={`${g.firstToken[row]}`} step={g.firstToken[row]!} close={() => setEditing(false)} />
         ) : (

@@ -3,10 +3,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { t } from '../i18n'
 import { contentOf } from '../model/file'
 import { failure, open, opened, showRecord, type Opened } from '../state/answers'
+import { choosePicture } from '../state/picture'
 import { state } from '../state/store'
 import { Menu } from './field'
 
 async function openFile(file: File): Promise<void> {
+  if (file.type.startsWith('image/')) return choosePicture(file, file.name)
   try {
     await open(file.name, await contentOf(file))
   } catch (error) {
@@ -34,7 +36,8 @@ export function OpenButton() {
 // A menu of the records of the file, and a button that closes it.
 export function FileBar({ file }: { file: Opened }) {
   const count = file.records.length
-  const name = (i: number): string => `${i + 1}: ${file.records[i]!.source.text.slice(0, 40)}`
+  const name = (i: number): string =>
+    `${i + 1}: ${(file.records[i]!.image?.name ?? file.records[i]!.source.text).slice(0, 40)}`
   return (
     <div class="fields search">
       {count > 1 && (

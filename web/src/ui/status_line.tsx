@@ -2,9 +2,16 @@
 // because it changes with every move of the pointer.
 import { effect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { t } from '../i18n'
+import { t, type Key } from '../i18n'
 import { describe, grid, view } from '../state/derived'
+import type { View } from '../state/store'
 import { shownPlace } from './canvas_view'
+
+const kHints: Partial<Record<View, Key>> = {
+  flow: 'how.to.flow',
+  heatmap: 'how.to.heatmap',
+  pictures: 'how.to.pictures',
+}
 
 export function StatusLine() {
   const line = useRef<HTMLParagraphElement>(null)
@@ -13,8 +20,7 @@ export function StatusLine() {
       effect(() => {
         const { row, column } = shownPlace()
         const text = grid.value ? describe(grid.value, row, column) : ''
-        line.current!.textContent =
-          text || t(view.value === 'flow' ? 'how.to.flow' : view.value === 'heatmap' ? 'how.to.heatmap' : 'how.to')
+        line.current!.textContent = text || t(kHints[view.value] ?? 'how.to')
         line.current!.classList.toggle('faint', text === '')
       }),
     [],

@@ -1,5 +1,5 @@
 // Playback: decoding one step at a time, with the entropies of each step.
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { t } from '../i18n'
 import { choiceEntropy, rowEntropy } from '../model/grid'
 import { grid, isMirrored, record, titleOf } from '../state/derived'
@@ -8,51 +8,8 @@ import { chart } from '../views/chart'
 import { stepsSheet } from '../views/steps'
 import { CanvasView, useRoom } from './canvas_view'
 import { Numbers } from './numbers'
+import { Player } from './player'
 import { useExportedPicture } from './exported_picture'
-
-const kPace = 900 // ms per step
-
-function Player({ steps }: { steps: number }) {
-  const [playing, setPlaying] = useState(false)
-  const at = Math.min(Math.max(0, state.row.value), steps - 1)
-  const go = (to: number): void => set({ row: Math.min(steps - 1, Math.max(0, to)) })
-  useEffect(() => {
-    if (!playing) return
-    const timer = setInterval(() => {
-      const next = state.row.peek() + 1
-      if (next >= steps) setPlaying(false)
-      else set({ row: next })
-    }, kPace)
-    return () => clearInterval(timer)
-  }, [playing, steps])
-  const toggle = (): void => {
-    if (!playing && at === steps - 1) go(0)
-    setPlaying(!playing)
-  }
-  const step = (by: number): void => (setPlaying(false), go(at + by))
-  return (
-    <div class="player" role="group" aria-label={t('view.steps')}>
-      <button type="button" aria-label={t('back')} disabled={at === 0} onClick={() => step(-1)}>
-        ‹
-      </button>
-      <button type="button" class="play" onClick={toggle}>
-        {playing ? t('pause') : t('play')}
-      </button>
-      <button type="button" aria-label={t('forward')} disabled={at === steps - 1} onClick={() => step(1)}>
-        ›
-      </button>
-      <input
-        type="range"
-        min={1}
-        max={steps}
-        value={at + 1}
-        aria-label={t('step')}
-        onInput={(event) => (setPlaying(false), go(Number((event.target as HTMLInputElement).value) - 1))}
-      />
-      <span class="where">{t('step.of', { step: at + 1, steps })}</span>
-    </div>
-  )
-}
 
 export function StepsPanel() {
   const g = grid.value!

@@ -22,7 +22,10 @@ function changes(): Change[] {
   if (model.value) list.push({ text: t('whatif.model', { model: model.value }), remove: () => set({ second: '' }) })
   if (next.value || prefix.value) {
     list.push({
-      text: t('whatif.next', { prefix: `\u2068${prefix.value}\u2069`, next: `\u2068${next.value}\u2069` }),
+      text: t(next.value ? 'whatif.next' : 'whatif.prefix', {
+        prefix: `\u2068${prefix.value.trimEnd()}\u2069`,
+        next: `\u2068${next.value}\u2069`,
+      }),
       remove: () => set({ prefix: '', path: [], next: '' }),
     })
   }
