@@ -135,6 +135,24 @@ TEST_F(CaptionTest, AFrozenNetworkStaysAsItIsAndTravelsWithTheModel) {
   EXPECT_FALSE(Captioner(folder.file("packed"), {.device = "cpu"}).caption(images, {.max_length = 5}).empty());
 }
 
+// Both stages see the same captions; the second one learns from CIDEr-D of its own samples alone.
+TEST_F(CaptionTest, SelfCriticalTrainingRaisesTheMetricItLearnsFrom) {
+  recipe.validation.metric = "cider-d";
+  recipe.validation.goal = 0;
+  recipe.validation.search.max_length = 8;
+  recipe.training.steps = recipe.validation.every = 8;
+  Silent listener;
+  const double before = Trainer(recipe, Start::kNew, listener).run(listener.interrupt).best.value();
+  recipe.training.pretrained = recipe.folder;
+  recipe.folder = folder.file("critical");
+  recipe.training.self_critical = true;
+  recipe.training.learning_rate = 1e-3;
+  recipe.training.steps = 80;
+  recipe.validation.every = 20;
+  const double after = Trainer(recipe, Start::kNew, listener).run(listener.interrupt).best.value();
+  EXPECT_GT(after, before + 50);
+}
+
 TEST_F(CaptionTest, MistakesAreNamed) {
   Silent listener;
   const auto run = [&] { Trainer(recipe, Start::kOverwrite, listener).run(listener.interrupt); };
