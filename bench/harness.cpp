@@ -40,6 +40,8 @@ Options parse(int argc, char** argv, const std::string& description) {
   app.add_option("--filter", options.filter, "Only cases whose name contains this");
   app.add_option("--peers", options.peers, "The figures that peers measured in the same run");
   app.add_option("--python", options.python, "The Python interpreter that runs the peer (default: Debian's)");
+  app.add_option("--data", options.data, "The folder of a pretrained network");
+  app.add_option("--node", options.node, "The folder whose node_modules has the JavaScript peer");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -25,10 +25,12 @@ struct Options {
   std::string filter;  // only cases whose name contains it, where a program has named cases
   std::string python;  // the interpreter of a peer that is written in Python
   std::string peers;   // the figures that peers measured in the same run (bench/cuda)
+  std::string data;    // the folder of a pretrained network
+  std::string node;    // the folder whose node_modules has a peer that is written in JavaScript
 };
 
-// Reads --quick, --threads N, --json FILE, --filter TEXT, --python PATH, --peers FILE. Prints help or an error and
-// exits by itself.
+// Reads --quick, --threads N, --json FILE, --filter TEXT, --python PATH, --peers FILE, --data FOLDER, --node FOLDER.
+// Prints help or an error and exits by itself.
 Options parse(int argc, char** argv, const std::string& description);
 
 // Seconds per call: the median of the repeats and their quartiles.

@@ -86,10 +86,14 @@ Worker::Memory Worker::memory() {
   return memory;
 }
 
-Peer peer(const Options& options, const std::string& script) {
+std::string peer_script(const std::string& script) {
   // The folder of the build, or the repository that is the working directory.
   const std::string built = FOVEA_PEERS "/" + script;
-  const std::string path = std::filesystem::exists(built) ? built : "bench/peers/" + script;
+  return std::filesystem::exists(built) ? built : "bench/peers/" + script;
+}
+
+Peer peer(const Options& options, const std::string& script) {
+  const std::string path = peer_script(script);
   if (!options.python.empty()) return {{options.python, path}, {}};
   return {{"/usr/bin/python3", path},
           {"LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-openmp", "OPENBLAS_CORETYPE=SkylakeX"}};

@@ -40,8 +40,10 @@ class Worker {
   std::string received_, name_;
 };
 
-// The command that runs a script of bench/peers. The default is Debian's PyTorch (/usr/bin/python3 with python3-torch)
-// with the BLAS and the kernels that are fastest there.
+// The path of a script of bench/peers.
+std::string peer_script(const std::string& script);
+// The command that runs a script of bench/peers with Python. The default is Debian's PyTorch (/usr/bin/python3 with
+// python3-torch) with the BLAS and the kernels that are fastest there.
 struct Peer {
   std::vector<std::string> command, environment;
 };

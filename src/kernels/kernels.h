@@ -477,10 +477,14 @@ struct Window {
   int64_t extra_y = 0, extra_x = 0;
 };
 
-// x [B,Y,X,C], weight [O,height,width,C], bias [O] (optional), y [B,Y',X',O]; zero padding.
+// y = conv(x) + bias + residual, and then its positive part if `relu`: x [B,Y,X,C], weight [O,height,width,C], bias [O]
+// (optional), y and residual (optional) [B,Y',X',O]; zero padding. The weight changes only with a call of
+// Buffer::contents_changed, so that a packed copy can be cached until then.
 struct Conv2dArgs {
   Tensor x, weight, bias, y;
   Window window;
+  Tensor residual;
+  bool relu = false;
 };
 struct Conv2dGradArgs {
   Tensor x, weight, dy, dx, dweight, dbias;
@@ -514,10 +518,11 @@ struct PoolTimeGradArgs {
 };
 
 // A convolution in which each channel has a filter of its own: x [B,Y,X,C], weight [height,width,C], bias [C] (may be
-// absent), y [B,Y',X',C]; zero padding.
+// absent), y [B,Y',X',C]; zero padding. With `relu`, y is the positive part of the result.
 struct DepthwiseConv2dArgs {
   Tensor x, weight, bias, y;
   Window window;
+  bool relu = false;
 };
 struct DepthwiseConv2dGradArgs {
   Tensor x, weight, dy, dx, dweight, dbias;

@@ -27,6 +27,11 @@ void residual_grad(const KernelTable& table, Stream& stream, const LayerNormGrad
                          .accumulate = args.accumulate_residual});
 }
 
+void finish_convolution(const KernelTable& table, Stream& stream, const Tensor& y, const Tensor& residual, bool relu) {
+  if (residual) table.affine(stream, {.x = residual, .y = y, .accumulate = true});
+  if (relu) table.unary(stream, {.op = UnaryOp::kRelu, .x = y, .y = y});
+}
+
 void additive_attention_unfused(const KernelTable& table, Stream& stream, const AdditiveAttentionArgs& args) {
   const ScoreShape shape = shape_of(args.weights);
   const Tensor score = empty_like(args.weights);

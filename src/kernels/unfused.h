@@ -20,6 +20,9 @@ LayerNormArgs add_residual(const KernelTable& table, Stream& stream, LayerNormAr
 // The residual connection of layer_norm_grad: computes dresidual from dx.
 void residual_grad(const KernelTable& table, Stream& stream, const LayerNormGradArgs& args);
 
+// The residual and the rectifier of convolutions: y += residual, and then its positive part.
+void finish_convolution(const KernelTable& table, Stream& stream, const Tensor& y, const Tensor& residual, bool relu);
+
 void additive_attention_unfused(const KernelTable& table, Stream& stream, const AdditiveAttentionArgs& args);
 void additive_attention_grad_unfused(const KernelTable& table, Stream& stream, const AdditiveAttentionGradArgs& args);
 

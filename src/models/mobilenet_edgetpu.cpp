@@ -63,10 +63,9 @@ class Block {
     }
   }
   Var operator()(const Var& x) const {
-    Var y = expand_ ? relu((*expand_)(x)) : x;
-    if (depthwise_) y = relu((*depthwise_)(y));
-    y = project_(y);
-    return residual_ ? y + x : y;
+    Var y = expand_ ? (*expand_)(x, {.relu = true}) : x;
+    if (depthwise_) y = (*depthwise_)(y, /*rectified=*/true);
+    return project_(y, {.residual = residual_ ? x : Var()});
   }
 
  private:
@@ -114,13 +113,13 @@ class MobileNetEdgeTpu final : public ImageNetwork {
 
   FeatureMap operator()(const Var& images, Capture capture) const override {
     FeatureMap features;
-    Var x = relu(stem_(cast(images, activation_type(stem_.weight().value()))));
+    Var x = stem_(cast(images, activation_type(stem_.weight().value())), {.relu = true});
     for (size_t i = 0; i < blocks_.size(); ++i) {
       if (nonlocal_ && !head_ && i + 1 == blocks_.size()) x = (*nonlocal_)(x, capture, features.attentions);
       x = blocks_[i](x);
     }
     if (nonlocal_ && head_) x = (*nonlocal_)(x, capture, features.attentions);
-    features.map = head_ ? relu((*head_)(x)) : x;
+    features.map = head_ ? (*head_)(x, {.relu = true}) : x;
     return features;
   }
   Shape map_shape() const override { return {pixels_, pixels_, channels_}; }

@@ -42,11 +42,17 @@ Conv2d::Conv2d(Parameters& parameters, const std::string& name, int64_t in, int6
   if (options.bias) bias_ = &parameters.add(name + ".bias", {out}, Initialiser::constant(0.0));
 }
 
-Var Conv2d::operator()(const Var& x) const {
+Var Conv2d::operator()(const Var& x, const ConvOutput& output) const {
   const Var weight = *weight_, bias = bias_ != nullptr ? Var(*bias_) : Var();
   const bool pixelwise = window_.height * window_.width * window_.stride_y * window_.stride_x == 1 &&
                          window_.pad_y + window_.pad_x + window_.extra_y + window_.extra_x == 0;
-  return pixelwise ? linear(x, weight.reshape({weight.dim(0), weight.dim(3)}), bias) : conv2d(x, weight, bias, window_);
+  // A window of one pixel is a linear layer of every pixel, with its precisions and its deferred gradients. Where
+  // neither counts, a convolution is faster.
+  const bool plain = x.device().on_host() && product_precision() == Precision::kF32 && Tape::current() == nullptr;
+  if (!pixelwise || plain) return conv2d(x, weight, bias, window_, output);
+  Var y = linear(x, weight.reshape({weight.dim(0), weight.dim(3)}), bias);
+  if (output.residual) y = y + output.residual;
+  return output.relu ? relu(y) : y;
 }
 
 DepthwiseConv2d::DepthwiseConv2d(Parameters& parameters, const std::string& name, int64_t channels,

@@ -79,8 +79,7 @@ class Conv2d {
          Options options);
   Conv2d(Parameters& parameters, const std::string& name, int64_t in, int64_t out, const Window& window)
       : Conv2d(parameters, name, in, out, window, Options{}) {}
-  // A window of one pixel is a linear layer of every pixel.
-  Var operator()(const Var& x) const;
+  Var operator()(const Var& x, const ConvOutput& output = {}) const;
   const Parameter& weight() const { return *weight_; }
 
  private:
@@ -92,7 +91,9 @@ class Conv2d {
 class DepthwiseConv2d {
  public:
   DepthwiseConv2d(Parameters& parameters, const std::string& name, int64_t channels, const Window& window);
-  Var operator()(const Var& x) const { return depthwise_conv2d(x, *weight_, *bias_, window_); }
+  Var operator()(const Var& x, bool rectified = false) const {
+    return depthwise_conv2d(x, *weight_, *bias_, window_, rectified);
+  }
 
  private:
   const Parameter *weight_, *bias_;  // [height,width,C], [C]

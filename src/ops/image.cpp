@@ -28,6 +28,9 @@ Shape output_shape(std::string_view op, const Tensor& x, const Window& w, int64_
           windows_along(op, {x.dim(2), w.width, w.stride_x, w.pad_x, w.extra_x}), channels};
 }
 
+// Whether a tape needs the values between a convolution and what follows it.
+bool records(std::initializer_list<Var> inputs) { return Tape::current() != nullptr && Tape::any_needs_grad(inputs); }
+
 }  // namespace
 
 Window same_padding(Window window, int64_t height, int64_t width) {
@@ -44,16 +47,24 @@ Window same_padding(Window window, int64_t height, int64_t width) {
   return window;
 }
 
-Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window) {
+Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window, const ConvOutput& output) {
   Expect("conv2d", "x", x.value()).elements().rank(4);
   Expect("conv2d", "the weight", weight.value()).parameter_of(x.value()).rank(4);
   Expect("conv2d", "the weight", weight.value()).shape({weight.dim(0), window.height, window.width, x.dim(3)});
   if (bias) Expect("conv2d", "the bias", bias.value()).parameter_of(x.value()).shape({weight.dim(0)});
   const Device d = x.device();
   const Tensor y = empty(output_shape("conv2d", x.value(), window, weight.dim(0)), x.dtype(), d);
-  kernels(d).conv2d(stream(d),
-                    {.x = x.value(), .weight = weight.value(), .bias = bias.value(), .y = y, .window = window});
-  return Tape::add_node(y, {x, weight, bias}, [=](const Tensor& dy) {
+  if (output.residual) Expect("conv2d", "the residual", output.residual.value()).like(y).shape(y.shape());
+  const bool fused = !records({x, weight, bias, output.residual});
+  kernels(d).conv2d(stream(d), {.x = x.value(),
+                                .weight = weight.value(),
+                                .bias = bias.value(),
+                                .y = y,
+                                .window = window,
+                                .residual = fused ? output.residual.value() : Tensor(),
+                                .relu = fused && output.relu});
+  if (fused) return y;
+  Var result = Tape::add_node(y, {x, weight, bias}, [=](const Tensor& dy) {
     kernels(d).conv2d_grad(stream(d), {.x = x.value(),
                                        .weight = weight.value(),
                                        .dy = dy,
@@ -62,6 +73,8 @@ Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& windo
                                        .dbias = bias.grad(),
                                        .window = window});
   });
+  if (output.residual) result = result + output.residual;
+  return output.relu ? relu(result) : result;
 }
 
 Var pool2d(PoolOp op, const Var& x, const Window& window) {
@@ -75,7 +88,7 @@ Var pool2d(PoolOp op, const Var& x, const Window& window) {
   });
 }
 
-Var depthwise_conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window) {
+Var depthwise_conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window, bool rectified) {
   Expect("depthwise_conv2d", "x", x.value()).elements().rank(4);
   Expect("depthwise_conv2d", "the weight", weight.value())
       .parameter_of(x.value())
@@ -83,9 +96,15 @@ Var depthwise_conv2d(const Var& x, const Var& weight, const Var& bias, const Win
   if (bias) Expect("depthwise_conv2d", "the bias", bias.value()).parameter_of(x.value()).shape({x.dim(3)});
   const Device d = x.device();
   const Tensor y = empty(output_shape("depthwise_conv2d", x.value(), window, x.dim(3)), x.dtype(), d);
-  kernels(d).depthwise_conv2d(
-      stream(d), {.x = x.value(), .weight = weight.value(), .bias = bias.value(), .y = y, .window = window});
-  return Tape::add_node(y, {x, weight, bias}, [=](const Tensor& dy) {
+  const bool fused = !records({x, weight, bias});
+  kernels(d).depthwise_conv2d(stream(d), {.x = x.value(),
+                                          .weight = weight.value(),
+                                          .bias = bias.value(),
+                                          .y = y,
+                                          .window = window,
+                                          .relu = fused && rectified});
+  if (fused) return y;
+  const Var result = Tape::add_node(y, {x, weight, bias}, [=](const Tensor& dy) {
     kernels(d).depthwise_conv2d_grad(stream(d), {.x = x.value(),
                                                  .weight = weight.value(),
                                                  .dy = dy,
@@ -94,6 +113,7 @@ Var depthwise_conv2d(const Var& x, const Var& weight, const Var& bias, const Win
                                                  .dbias = bias.grad(),
                                                  .window = window});
   });
+  return rectified ? relu(result) : result;
 }
 
 // The sentences of a batch are the columns of one image whose rows are the time steps.

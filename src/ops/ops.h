@@ -223,10 +223,15 @@ std::pair<Unrolled, Unrolled> recurrent_both(const Var& x_gates, const Recurrent
 // The window with the padding that TensorFlow calls SAME: ceil(size / stride) windows along each axis; an odd padding
 // has its last row at the bottom and its last column at the right.
 Window same_padding(Window window, int64_t height, int64_t width);
-Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window);  // [B,Y,X,C]; [O,h,w,C]
+struct ConvOutput {
+  Var residual;  // added to the result; as large as it
+  bool relu = false;
+};
+// [B,Y,X,C]; [O,h,w,C]. Where no gradient is needed, the residual and the rectifier are part of the kernel.
+Var conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window, const ConvOutput& output = {});
 Var pool2d(PoolOp op, const Var& x, const Window& window);
 // Each channel has a filter of its own: [B,Y,X,C]; [h,w,C].
-Var depthwise_conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window);
+Var depthwise_conv2d(const Var& x, const Var& weight, const Var& bias, const Window& window, bool rectified = false);
 // The same over time: x [T,B,D], weight [k,D] -> [T + 2 pad - k + 1,B,D]. With a pad of k-1, the first T steps of the
 // result are a causal convolution. Steps past a sentence's length should be 0.
 Var depthwise_conv1d(const Var& x, const Var& weight, const Var& bias, int64_t pad);

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/threads.h"
 
 namespace fovea {
 
@@ -281,29 +282,33 @@ bool SafetensorsFile::has(std::string_view name, const Shape& shape) const {
          std::equal(shape.begin(), shape.end(), found->second.shape.begin(), found->second.shape.end());
 }
 
-std::vector<float> SafetensorsFile::widened(std::string_view name, const Entry& entry) const {
-  std::vector<float> values(entry.bytes / bytes_of_dtype(entry.dtype));
+// Rows of 8 bits are distributed to threads: a model of a few megabytes is widened when a command starts.
+void SafetensorsFile::widen(std::string_view name, const Entry& entry, float* to) const {
+  const auto count = static_cast<int64_t>(entry.bytes / bytes_of_dtype(entry.dtype));
   if (entry.dtype == "I8") {
     const auto scales = entries_.find(std::string(name) + std::string(kScale));
     check(scales != entries_.end() && scales->second.dtype == "F32" &&
               scales->second.shape == std::vector{entry.shape[0]},
           "{}: {}: expected {}{} beside it, f32 [{}]", path_, name, name, kScale, entry.shape[0]);
-    const size_t columns = values.size() / static_cast<size_t>(std::max<int64_t>(1, entry.shape[0]));
-    for (size_t begin = 0, row = 0; begin < values.size(); begin += columns, ++row) {
-      float scale = 0.0f;
-      std::memcpy(&scale, scales->second.data + row * sizeof scale, sizeof scale);
-      for (size_t i = begin; i < begin + columns; ++i) {
-        values[i] = scale * static_cast<float>(static_cast<int8_t>(entry.data[i]));
+    const int64_t rows = entry.shape[0], columns = count / std::max<int64_t>(1, rows);
+    constexpr int64_t kGrain = 1 << 16;
+    parallel_for(rows, kGrain / std::clamp<int64_t>(columns, 1, kGrain), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        float scale = 0.0f;
+        std::memcpy(&scale, scales->second.data + static_cast<size_t>(row) * sizeof scale, sizeof scale);
+        const std::byte* from = entry.data + row * columns;
+        float* values = to + row * columns;
+#pragma omp simd
+        for (int64_t i = 0; i < columns; ++i) values[i] = scale * static_cast<float>(static_cast<int8_t>(from[i]));
       }
-    }
-    return values;
+    });
+    return;
   }
-  for (size_t i = 0; i < values.size(); ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     uint16_t x = 0;
-    std::memcpy(&x, entry.data + i * sizeof x, sizeof x);
-    values[i] = entry.dtype == "BF16" ? std::bit_cast<float>(static_cast<uint32_t>(x) << 16) : f16_value(x);
+    std::memcpy(&x, entry.data + static_cast<size_t>(i) * sizeof x, sizeof x);
+    to[i] = entry.dtype == "BF16" ? std::bit_cast<float>(static_cast<uint32_t>(x) << 16) : f16_value(x);
   }
-  return values;
 }
 
 void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
@@ -319,9 +324,10 @@ void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
     const bool half = entry.dtype == "BF16" || entry.dtype == "F16";
     check(into.dtype() == DType::kF32 && (half || (entry.dtype == "I8" && entry.shape.size() >= 2)),
           "{}: {}: expected {}, got {}", path_, name, name_of_dtype(into.dtype()), entry.dtype);
-    const std::vector<float> values = widened(name, entry);
-    copy_memory(into.device(), into.raw(), Device::cpu(), reinterpret_cast<const std::byte*>(values.data()),
-                into.bytes());
+    const bool direct = into.device().on_host();
+    const Tensor values = direct ? into : empty(shape, DType::kF32, Device::cpu());
+    widen(name, entry, values.data<float>());
+    if (!direct) copy_memory(into.device(), into.raw(), Device::cpu(), values.raw(), into.bytes());
   }
   into.contents_changed();
 }

@@ -48,7 +48,7 @@ class SafetensorsFile {
     size_t bytes;
   };
   void parse(std::string_view header, size_t data_bytes);
-  std::vector<float> widened(std::string_view name, const Entry& entry) const;
+  void widen(std::string_view name, const Entry& entry, float* to) const;
 
   std::string path_;
   std::byte* map_ = nullptr;

@@ -332,6 +332,18 @@ void add_images(std::vector<Case>& list) {
                     {{size.x}, parameter({size.out, w.height, w.width, size.x[3]}), parameter({size.out})},
                     [=](auto& x, auto&) -> std::vector<Var> { return {conv2d(x[0], x[1], x[2], w)}; },
                     {128, 4}});
+    const auto windows = [](int64_t pixels, int64_t cells, int64_t stride, int64_t pad) {
+      return (pixels + pad - cells) / stride + 1;
+    };
+    const Shape result = {size.x[0], windows(size.x[1], w.height, w.stride_y, 2 * w.pad_y + w.extra_y),
+                          windows(size.x[2], w.width, w.stride_x, 2 * w.pad_x + w.extra_x), size.out};
+    list.push_back({"conv2d_finished_" + name,
+                    {"conv2d", "conv2d_grad"},
+                    {{size.x}, parameter({size.out, w.height, w.width, size.x[3]}), {result}},
+                    [=](auto& x, auto&) -> std::vector<Var> {
+                      return {conv2d(x[0], x[1], {}, w, {.residual = x[2], .relu = true})};
+                    },
+                    {128, 4}});
     list.push_back({"pool2d_" + name,
                     {"pool2d", "pool2d_grad"},
                     {{size.x}},

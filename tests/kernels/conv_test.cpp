@@ -1,9 +1,10 @@
 // Convolutions of batches that are split into unequal pieces, against the reference, with the same bits for every
-// number of threads.
+// number of threads; residuals, rectifiers and cached weights.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
+#include <tuple>
 #include <vector>
 
 #include "base/random.h"
@@ -26,7 +27,12 @@ const Size kSizes[] = {
     {{5, 12, 14, 16},
      24,
      {.height = 3, .width = 5, .stride_y = 2, .stride_x = 2, .pad_x = 1, .extra_y = 1, .extra_x = 1}},
-    {{3, 16, 15, 3}, 16, {.height = 7, .width = 7, .stride_y = 2, .stride_x = 2, .pad_y = 3, .pad_x = 3}}};
+    {{3, 16, 15, 3}, 16, {.height = 7, .width = 7, .stride_y = 2, .stride_x = 2, .pad_y = 3, .pad_x = 3}},
+    {{1, 28, 28, 48}, 192, {.height = 3, .width = 3, .pad_y = 1, .pad_x = 1}},
+    {{2, 7, 10, 19}, 37, {.height = 3, .width = 3, .pad_x = 1, .extra_y = 1, .extra_x = 1}},
+    {{1, 3, 3, 16}, 32, {.height = 3, .width = 3}},
+    {{1, 1, 1, 33}, 35, {.height = 3, .width = 3, .pad_y = 1, .pad_x = 1}},
+    {{1, 14, 14, 384}, 96, {}}};
 
 Tensor random_tensor(const Shape& shape, Random& random) {
   const Tensor x = empty(shape, DType::kF32, Device::cpu());
@@ -37,8 +43,8 @@ Tensor random_tensor(const Shape& shape, Random& random) {
 // The inputs of a convolution and its gradient, and the tensors that they write or accumulate.
 struct Problem {
   Window window;
-  Tensor x, weight, bias, dy;
-  Tensor y, dx, dweight, dbias;
+  Tensor x, weight, bias, residual, dy;
+  Tensor y, finished, dx, dweight, dbias;
 
   explicit Problem(const Size& size) : window(size.window) {
     Random random(3);
@@ -47,18 +53,21 @@ struct Problem {
                           (size.x[2] + 2 * w.pad_x + w.extra_x - w.width) / w.stride_x + 1, size.out};
     const Shape kernel = {size.out, w.height, w.width, size.x[3]};
     for (Tensor* image : {&x, &dx}) *image = random_tensor(size.x, random);
-    for (Tensor* image : {&y, &dy}) *image = random_tensor(result, random);
+    for (Tensor* image : {&y, &finished, &residual, &dy}) *image = random_tensor(result, random);
     for (Tensor* parameter : {&weight, &dweight}) *parameter = random_tensor(kernel, random);
     for (Tensor* parameter : {&bias, &dbias}) *parameter = random_tensor({size.out}, random);
   }
 
   void run(Device device) const {
     kernels(device).conv2d(stream(device), {.x = x, .weight = weight, .bias = bias, .y = y, .window = window});
+    kernels(device).conv2d(
+        stream(device),
+        {.x = x, .weight = weight, .y = finished, .window = window, .residual = residual, .relu = true});
     kernels(device).conv2d_grad(
         stream(device),
         {.x = x, .weight = weight, .dy = dy, .dx = dx, .dweight = dweight, .dbias = dbias, .window = window});
   }
-  std::vector<Tensor> results() const { return {y, dx, dweight, dbias}; }
+  std::vector<Tensor> results() const { return {y, finished, dx, dweight, dbias}; }
 };
 
 class Conv : public testing::TestWithParam<Size> {};
@@ -92,6 +101,37 @@ TEST_P(Conv, same_bits_for_every_number_of_threads) {
     }
   }
   set_thread_count(before);
+}
+
+// A packed copy of the weight is not used after the weight has changed.
+TEST_P(Conv, follows_changes_of_the_weight) {
+  const Problem ours(GetParam()), reference(GetParam());
+  ours.run(Device::cpu());
+  for (const Problem* problem : {&ours, &reference}) {
+    for (int64_t i = 0; i < ours.weight.size(); ++i) problem->weight.data<float>()[i] += 1.0f;
+    problem->weight.contents_changed();
+    kernels(Device::cpu())
+        .conv2d(stream(Device::cpu()),
+                {.x = problem->x, .weight = problem->weight, .y = problem->y, .window = problem->window});
+  }
+  EXPECT_EQ(std::memcmp(ours.y.raw(), reference.y.raw(), ours.y.bytes()), 0);
+}
+
+TEST(DepthwiseConv, rectifies) {
+  Random random(5);
+  const Window window{.height = 3, .width = 3, .pad_y = 1, .pad_x = 1};
+  const Tensor x = random_tensor({1, 5, 4, 19}, random), weight = random_tensor({3, 3, 19}, random);
+  const Tensor plain = empty_like(x), rectified = empty_like(x), expected = empty_like(x);
+  for (const auto& [device, y, relu] : {std::tuple{Device::cpu(), plain, false},
+                                        {Device::cpu(), rectified, true},
+                                        {Device::reference(), expected, true}}) {
+    kernels(device).depthwise_conv2d(stream(device),
+                                     {.x = x, .weight = weight, .y = y, .window = window, .relu = relu});
+  }
+  for (int64_t i = 0; i < x.size(); ++i) {
+    ASSERT_EQ(rectified.data<float>()[i], std::max(0.0f, plain.data<float>()[i])) << i;
+    ASSERT_NEAR(rectified.data<float>()[i], expected.data<float>()[i], 1e-5) << i;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Conv, testing::ValuesIn(kSizes));

@@ -145,7 +145,11 @@ TEST(HostileTest, MutatedFilesNeverCrash) {
       if (format == "png " && random.below(4) != 0) repair_png(file);  // or nearly all would fail at a check sum
       const auto for_size = static_cast<int64_t>(random.below(30));
       try {
+        const ImageSize size = image_size(file, files[i].name);
         const Image image = decode_image(file, files[i].name, for_size);
+        if (for_size == 0) {
+          EXPECT_EQ(size.width * size.height, image.width * image.height);
+        }
         ASSERT_TRUE(image.width > 0 && image.height > 0 && image.width * image.height <= kMaxImagePixels);
         ASSERT_EQ(image.pixels.size(), static_cast<size_t>(3 * image.width * image.height));
         ++decoded;

@@ -21,7 +21,7 @@ PackedWeights& PackedWeights::of(Buffer& buffer) {
 
 size_t std::hash<fovea::cpu::PackedWeightKey>::operator()(const fovea::cpu::PackedWeightKey& key) const {
   uint64_t h =
-      static_cast<uint64_t>(key.layout) << 2 | static_cast<uint64_t>(key.dtype) << 4 | uint64_t{key.transposed};
+      static_cast<uint64_t>(key.layout) << 1 | static_cast<uint64_t>(key.dtype) << 4 | uint64_t{key.transposed};
   for (const int64_t part : {key.offset, key.row_stride, key.n, key.k}) {
     h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
     h ^= h >> 29;

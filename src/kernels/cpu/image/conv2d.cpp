@@ -1,6 +1,6 @@
-// Convolution and its gradients with oneDNN, in f32: images [B,Y,X,C], weights [O,height,width,C]. oneDNN distributes
-// the forward pass to threads. It would sum the gradients in an order that depends on their number, so a batch is split
-// into a few pieces, each computed on one thread.
+// Convolution and its gradients with oneDNN, in f32: images [B,Y,X,C], weights [O,height,width,C], which are packed
+// once for each version of their contents. oneDNN distributes the forward pass to threads. It would sum the gradients
+// in an order that depends on their number, so a batch is split into a few pieces, each computed on one thread.
 #include <algorithm>
 
 #include "base/threads.h"
@@ -8,6 +8,7 @@
 #include "kernels/cpu/common/onednn.h"
 #include "kernels/cpu/common/workspace.h"
 #include "kernels/cpu/functions.h"
+#include "kernels/cpu/image/winograd.h"
 
 namespace fovea::cpu {
 
@@ -70,19 +71,35 @@ struct Geometry {
         end_padding{w.pad_y + w.extra_y, w.pad_x + w.extra_x} {}
 };
 
-dnnl::convolution_forward::primitive_desc forward_desc(const Sizes& s, const memory::desc& layout, bool bias) {
+// What happens to the sums of products before they are stored. The residual is in the result's memory before.
+struct Finish {
+  bool bias = false, residual = false, relu = false;
+
+  int64_t code() const { return int64_t{bias} | int64_t{residual} << 1 | int64_t{relu} << 2; }
+  dnnl::primitive_attr attributes() const {
+    dnnl::post_ops after;
+    if (residual) after.append_sum(1.0f);
+    if (relu) after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+    dnnl::primitive_attr attr = with_our_scratchpad();
+    attr.set_post_ops(after);
+    return attr;
+  }
+};
+
+dnnl::convolution_forward::primitive_desc forward_desc(const Sizes& s, const memory::desc& layout,
+                                                       const Finish& finish) {
   const Geometry g(s.window);
   return {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, source_desc(s), layout,
-           bias ? bias_desc(s) : memory::desc(), result_desc(s), g.strides, g.padding, g.end_padding},
-          with_our_scratchpad(),
+           finish.bias ? bias_desc(s) : memory::desc(), result_desc(s), g.strides, g.padding, g.end_padding},
+          finish.attributes(),
           onednn_engine()};
 }
 
-std::unique_ptr<Prepared> make_forward(const Sizes& s, bool bias) {
-  const auto description = forward_desc(s, any_layout(s), bias);
+std::unique_ptr<Prepared> make_forward(const Sizes& s, const Finish& finish) {
+  const auto description = forward_desc(s, any_layout(s), finish);
   Arguments arguments = {
       {DNNL_ARG_SRC, source_desc(s)}, {DNNL_ARG_WEIGHTS, description.weights_desc()}, {DNNL_ARG_DST, result_desc(s)}};
-  if (bias) arguments.push_back({DNNL_ARG_BIAS, bias_desc(s)});
+  if (finish.bias) arguments.push_back({DNNL_ARG_BIAS, bias_desc(s)});
   return std::make_unique<Prepared>(description, arguments);
 }
 
@@ -91,7 +108,7 @@ std::unique_ptr<Prepared> make_backward_data(const Sizes& s, const memory::desc&
   const dnnl::convolution_backward_data::primitive_desc description(
       {dnnl::algorithm::convolution_direct, source_desc(s), layout, result_desc(s), g.strides, g.padding,
        g.end_padding},
-      with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), false));
+      with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), {}));
   return std::make_unique<Prepared>(description, Arguments{{DNNL_ARG_DIFF_SRC, source_desc(s)},
                                                            {DNNL_ARG_WEIGHTS, description.weights_desc()},
                                                            {DNNL_ARG_DIFF_DST, result_desc(s)}});
@@ -102,7 +119,7 @@ std::unique_ptr<Prepared> make_backward_weights(const Sizes& s, const memory::de
   const dnnl::convolution_backward_weights::primitive_desc description(
       {dnnl::algorithm::convolution_direct, source_desc(s), layout, bias_desc(s), result_desc(s), g.strides, g.padding,
        g.end_padding},
-      with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), true));
+      with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), {.bias = true}));
   return std::make_unique<Prepared>(description, Arguments{{DNNL_ARG_SRC, source_desc(s)},
                                                            {DNNL_ARG_DIFF_WEIGHTS, description.diff_weights_desc()},
                                                            {DNNL_ARG_DIFF_DST, result_desc(s)},
@@ -155,10 +172,43 @@ void reorder_weight(PrimitiveKey key, Kind kind, const memory& from, const memor
   reorder.run();
 }
 
+struct PackedFilters : PackedCopy {
+  memory packed;
+};
+
+int64_t hash_of(const memory::desc& layout) {
+  uint64_t h = 0;
+  const auto mix = [&](int64_t part) {
+    h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
+    h ^= h >> 29;
+  };
+  const auto& blocking = layout.data.format_desc.blocking;
+  for (int axis = 0; axis < layout.data.ndims; ++axis) mix(blocking.strides[axis]);
+  for (int block = 0; block < blocking.inner_nblks; ++block) {
+    mix(blocking.inner_blks[block]);
+    mix(blocking.inner_idxs[block]);
+  }
+  return static_cast<int64_t>(h);
+}
+
+// The weight in `layout`: a copy that its buffer caches, or one in the workspace if it cannot be cached.
 memory packed_weight(const Tensor& weight, const Sizes& s, const PrimitiveKey& key, const memory::desc& layout) {
-  const memory packed = memory_at(layout, workspace<std::byte, struct PackedKernel>(layout.get_size()));
-  reorder_weight(key, Kind::kPack, memory_at(weight_desc(s), weight.data<float>()), packed);
-  return packed;
+  const memory plain = memory_at(weight_desc(s), weight.data<float>());
+  const Matrix matrix{.tensor = weight, .row_stride = hash_of(layout), .weight = true};  // a key, not a stride
+  if (!PackedWeights::can_cache(matrix)) {
+    const memory packed = memory_at(layout, workspace<std::byte, struct PackedKernel>(layout.get_size()));
+    reorder_weight(key, Kind::kPack, plain, packed);
+    return packed;
+  }
+  const auto make = [&] {
+    const OneDnnScope scope;
+    auto copy = std::make_unique<PackedFilters>();
+    copy->packed = memory(layout, onednn_engine());
+    return copy;
+  };
+  const auto fill = [&](PackedFilters& stale) { reorder_weight(key, Kind::kPack, plain, stale.packed); };
+  const PackedWeightKey place(PackedWeightKey::Layout::kConv2d, matrix, s.out_channels, weight.size());
+  return PackedWeights::get<PackedFilters>(matrix, place, make, fill).packed;
 }
 
 // ---- elements ----------------------------------------------------------------------------------
@@ -173,6 +223,15 @@ template <class Name> const float* read_f32(const Tensor& x) {
   if (x.dtype() == DType::kBF16)
     convert(x.data<bf16>(), wide, {x.dim(0), x.size() / x.dim(0), x.size() / x.dim(0), x.size() / x.dim(0)});
   return wide;
+}
+
+void copy_f32(const Tensor& from, float* to) {
+  if (from.dtype() == DType::kBF16) {
+    return convert(from.data<bf16>(), to, {1, from.size(), from.size(), from.size()});
+  }
+  parallel_for(from.size(), 1 << 14, [&](int64_t begin, int64_t end) {
+    std::copy(from.data<float>() + begin, from.data<float>() + end, to + begin);
+  });
 }
 
 // ---- gradients ---------------------------------------------------------------------------------
@@ -262,18 +321,20 @@ void grad_of_weight(const Conv2dGradArgs& args, const Sizes& s, const float* dy)
 void conv2d(Stream&, const Conv2dArgs& args) {
   const Tensor &x = args.x, &y = args.y;
   if (x.size() == 0 || y.size() == 0) return;
+  if (suits_winograd(args)) return conv2d_winograd(args);
   const Sizes s(x, y, args.window);
   publish_thread_count();  // oneDNN plans with it
-  const bool bias = static_cast<bool>(args.bias);
-  const PrimitiveKey key = key_of(Kind::kForward, s, bias);
-  const auto make = [&] { return make_forward(s, bias); };
+  const Finish finish{static_cast<bool>(args.bias), static_cast<bool>(args.residual), args.relu};
+  const PrimitiveKey key = key_of(Kind::kForward, s, finish.code());
+  const auto make = [&] { return make_forward(s, finish); };
   const memory weight = packed_weight(args.weight, s, key, primitive(key, make).desc(kWeight));
   Prepared& prepared = primitive(key, make);  // looked up again, because packing may have evicted it
   float* result = in_f32<struct WideResults>(y);
+  if (finish.residual) copy_f32(args.residual, result);
   prepared.bind(kImages, read_f32<struct WideImages>(x));
   prepared.bind(kWeight, weight);
   prepared.bind(kResult, result);
-  if (bias) prepared.bind(kBias, args.bias.data<float>());
+  if (finish.bias) prepared.bind(kBias, args.bias.data<float>());
   prepared.run();
   if (y.dtype() == DType::kBF16)
     convert(result, y.data<bf16>(), {s.images, s.out_image(), s.out_image(), s.out_image()});

@@ -87,7 +87,8 @@ void depthwise_conv2d(const DepthwiseConv2dArgs& args) {
       T* y = args.y.data<T>() + first;
       each_register(args.y.dim(3), [&](int64_t c, auto lanes) {
         const Floats start = bias ? load(bias + c, lanes) : Floats(0);
-        store(convolve(taps, x + c, weight + c, start, lanes), y + c, lanes);
+        const Floats sum = convolve(taps, x + c, weight + c, start, lanes);
+        store(args.relu ? maximum(sum, Floats(0)) : sum, y + c, lanes);
       });
     });
   });

@@ -1,9 +1,11 @@
 // Convolution of images [B,Y,X,C] as a GEMM over im2col rows of a group of images. In the gradient each element of the
 // image sums over the windows that contain it, in a fixed order.
+#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/image/image_shape.h"
 #include "kernels/cuda/reduce/deterministic_sums.h"
+#include "kernels/unfused.h"
 
 namespace fovea::cuda {
 
@@ -86,6 +88,7 @@ void conv2d(Stream& stream, const Conv2dArgs& args) {
             .precision = precision_for(args.x.dtype())});
     }
   });
+  finish_convolution(cuda_kernels(), stream, args.y, args.residual, args.relu);
 }
 
 void conv2d_grad(Stream& stream, const Conv2dGradArgs& args) {

@@ -1,7 +1,9 @@
 // Depthwise convolution of images [B,Y,X,C] and its gradients.
+#include "kernels/cuda/cuda.h"
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/image/image_shape.h"
 #include "kernels/cuda/reduce/deterministic_sums.h"
+#include "kernels/unfused.h"
 
 namespace fovea::cuda {
 
@@ -82,6 +84,7 @@ void depthwise_conv2d(Stream& stream, const DepthwiseConv2dArgs& args) {
     launch(stream, depthwise_kernel<T>, elements_grid(args.y.size()), args.x.data<T>(), args.weight.data<float>(),
            args.bias.data<float>(), args.y.data<T>(), args.y.size(), shape);
   });
+  finish_convolution(cuda_kernels(), stream, args.y, {}, args.relu);
 }
 
 void depthwise_conv2d_grad(Stream& stream, const DepthwiseConv2dGradArgs& args) {

@@ -1,4 +1,6 @@
 // Convolution of images [B,Y,X,C], defined as cross-correlation, as usual in deep learning.
+#include <algorithm>
+
 #include "kernels/reference/functions.h"
 #include "kernels/reference/image/image_views.h"
 
@@ -7,13 +9,15 @@ namespace fovea::reference {
 void conv2d(Stream&, const Conv2dArgs& args) {
   with_type_of(args.x, [&]<class T>(T) {
     const auto x = view4<T>(args.x), weight = view4<T>(args.weight), y = view4<T>(args.y);
+    const auto residual = view4<T>(args.residual);
     const T* bias = args.bias.data<T>();
     for_each_element(args.y, [&](int64_t b, int64_t oy, int64_t ox, int64_t o) {
       T sum = bias != nullptr ? bias[o] : T(0);
       for_each_cell(args.window, args.x, oy, ox, [&](int64_t wy, int64_t wx, int64_t iy, int64_t ix) {
         for (int64_t c = 0; c < args.x.dim(3); ++c) sum += weight(o, wy, wx, c) * x(b, iy, ix, c);
       });
-      y(b, oy, ox, o) = sum;
+      if (residual) sum += residual(b, oy, ox, o);
+      y(b, oy, ox, o) = args.relu ? std::max(sum, T(0)) : sum;
     });
   });
 }

@@ -1,4 +1,6 @@
 // Depthwise convolution of images [B,Y,X,C].
+#include <algorithm>
+
 #include "kernels/reference/functions.h"
 #include "kernels/reference/image/image_views.h"
 
@@ -14,7 +16,7 @@ void depthwise_conv2d(Stream&, const DepthwiseConv2dArgs& args) {
       for_each_cell(args.window, args.x, oy, ox, [&](int64_t wy, int64_t wx, int64_t iy, int64_t ix) {
         sum += weight(wy, wx, c) * x(b, iy, ix, c);
       });
-      y(b, oy, ox, c) = sum;
+      y(b, oy, ox, c) = args.relu ? std::max(sum, T(0)) : sum;
     });
   });
 }
