@@ -2,9 +2,10 @@
 import { t } from '../i18n'
 import { percent } from '../model/grid'
 import type { Answer as Found } from '../model/record'
-import { busy, first, modelInfo, opened } from '../state/answers'
+import { first, modelInfo, opened } from '../state/answers'
 import { record } from '../state/derived'
 import { set, state } from '../state/store'
+import { answerStatus } from './answer_status'
 import { Examples, write } from './examples'
 import { FileBar } from './open_file'
 
@@ -69,13 +70,7 @@ function Result() {
   const file = opened.value
   const found = foundNow()
   const chosen = chosenNow()
-  const status = file
-    ? t('file.from', { name: file.name })
-    : busy.value
-      ? t('waiting')
-      : answer
-        ? t('took', { ms: answer.milliseconds.toFixed(answer.milliseconds < 10 ? 1 : 0) })
-        : ''
+  const status = answerStatus('waiting', answer)
   return (
     <>
       <p class="name after">

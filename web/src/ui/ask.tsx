@@ -1,9 +1,10 @@
 // The source text and the output, of a model that writes one text for another.
 import { t, type Key } from '../i18n'
 import type { Task } from '../model/task'
-import { busy, first, modelInfo, opened, task } from '../state/answers'
+import { first, modelInfo, opened, task } from '../state/answers'
 import { record } from '../state/derived'
 import { set, state } from '../state/store'
+import { answerStatus } from './answer_status'
 import { Examples, write } from './examples'
 import { FileBar } from './open_file'
 import { Search, Target } from './search'
@@ -63,13 +64,7 @@ function Output() {
   const answer = first.value
   const file = opened.value
   const text = file ? record.value?.target.text : (answer?.candidates[state.rank.value - 1]?.text ?? answer?.text)
-  const status = file
-    ? t('file.from', { name: file.name })
-    : busy.value
-      ? t('writing')
-      : answer
-        ? t('took', { ms: answer.milliseconds.toFixed(answer.milliseconds < 10 ? 1 : 0) })
-        : ''
+  const status = answerStatus('writing', answer)
   const logp = answer && !answer.live ? record.value?.log_probability : undefined
   return (
     <section class="box" aria-labelledby="output-name">

@@ -7,11 +7,12 @@ import type { Grid } from '../model/grid'
 import type { RecordImage } from '../model/record'
 import { directionOf, isolated, shown } from '../model/text'
 import { pathBefore, prefixBefore, setRow, type Edit } from '../model/whatif'
-import { busy, first, opened, secondFailure } from '../state/answers'
+import { first, opened, secondFailure } from '../state/answers'
 import { cellsOfRow, lightGrid, otherLightGrid, otherRecord, record } from '../state/derived'
 import { choosePicture, picture } from '../state/picture'
 import { hover, hovered, kNowhere, set, state } from '../state/store'
 import { spotAt, type Cells } from '../views/light'
+import { answerStatus } from './answer_status'
 import { Candidates } from './ask'
 import { pickRow } from './canvas_view'
 import { LitPicture } from './lit_picture'
@@ -231,13 +232,7 @@ export function Caption() {
   const url = image?.data ?? (file ? undefined : picture.value?.url)
   const sized = image ?? picture.value
   const name = image?.name ?? picture.value?.name ?? ''
-  const status = file
-    ? t('file.from', { name: file.name })
-    : busy.value
-      ? t('waiting')
-      : answer
-        ? t('took', { ms: answer.milliseconds.toFixed(answer.milliseconds < 10 ? 1 : 0) })
-        : ''
+  const status = answerStatus('waiting', answer)
   return (
     <div class="ask caption">
       <section class="box" aria-labelledby="picture-name">

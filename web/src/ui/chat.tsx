@@ -6,11 +6,12 @@ import type { Grid } from '../model/grid'
 import type { Sentence } from '../model/record'
 import type { Example } from '../model/task'
 import { turnsIn, type Turn } from '../model/words'
-import { busy, first, modelInfo } from '../state/answers'
+import { first, modelInfo } from '../state/answers'
 import { replaceReply, say, shownReply, takeBack } from '../state/conversation'
 import { activeRow, dark, grid, record } from '../state/derived'
 import { set, setTurns, state } from '../state/store'
 import { css, inkOn, onScale } from '../views/colour'
+import { answerStatus } from './answer_status'
 import { Candidates } from './ask'
 import { Examples } from './examples'
 import { Search } from './search'
@@ -150,11 +151,7 @@ export function Chat() {
   const answer = first.value
   const isLatest = shownReply(turns, state.reply.value) === turns.length - 1
   const again = (): void => takeBack(turns.length - 1)
-  const status = busy.value
-    ? t('writing')
-    : answer && turns.length > 0
-      ? t('took', { ms: answer.milliseconds.toFixed(answer.milliseconds < 10 ? 1 : 0) })
-      : ''
+  const status = answerStatus('writing', turns.length > 0 ? answer : null)
   return (
     <section class="chat" aria-label={t('chat')}>
       {turns.length > 0 ? <Bubbles /> : <p class="faint">{t('chat.empty')}</p>}

@@ -6,11 +6,12 @@ import { percent } from '../model/grid'
 import type { AttentionRecord, ClassProbability } from '../model/record'
 import { reduce } from '../model/reduce'
 import { wordsOf, type Word } from '../model/words'
-import { busy, first, modelInfo, opened, second, secondFailure } from '../state/answers'
+import { first, modelInfo, opened, second, secondFailure } from '../state/answers'
 import { dark, record } from '../state/derived'
 import { leaveOneOut, losses } from '../state/leave_one_out'
 import { set, state } from '../state/store'
 import { changeTint, onScale } from '../views/colour'
+import { answerStatus } from './answer_status'
 import { changeText } from './compare_panel'
 import { inkNow } from './canvas_view'
 import { Examples, write } from './examples'
@@ -79,13 +80,7 @@ function Result() {
   const answer = first.value
   const file = opened.value
   const classes = file ? (record.value?.classes ?? []) : (answer?.classes ?? [])
-  const status = file
-    ? t('file.from', { name: file.name })
-    : busy.value
-      ? t('waiting')
-      : answer
-        ? t('took', { ms: answer.milliseconds.toFixed(answer.milliseconds < 10 ? 1 : 0) })
-        : ''
+  const status = answerStatus('waiting', answer)
   const best = classes[0]
   return (
     <section class="box" aria-labelledby="output-name">

@@ -71,15 +71,27 @@ function addressOf(hash) {
   return [hash, `text=${encodeURIComponent(kText)}`].filter(Boolean).join('&')
 }
 
+// Until the page has rendered and its effects have run. Preact runs effects in a timer that it sets in the next animation
+// frame; frames and timers are served in order, so this one, asked for later, ends later, however busy the machine is.
+// Twice, because an effect may render again.
+export const drawn = (page) =>
+  page.evaluate(async () => {
+    for (let i = 0; i < 2; ++i) await new Promise((done) => requestAnimationFrame(() => setTimeout(done)))
+  })
+
 // Until the answer is complete and drawn.
 export async function settled(page) {
   await page.waitForSelector('.views')
   await page.waitForFunction(
     () => !document.querySelector('output.live') && /\d/.test(document.querySelector('.status')?.textContent ?? ''),
   )
-  await page.waitForTimeout(60)
+  await drawn(page)
 }
 
 export const tokens = (page, side) => page.locator(`[aria-labelledby="side-${side}"] .token`)
-export const shaded = (page, side) =>
-  tokens(page, side).evaluateAll((all) => all.filter((t) => t.style.backgroundColor !== '').map((t) => t.textContent))
+export async function shaded(page, side) {
+  await drawn(page)
+  return tokens(page, side).evaluateAll((all) =>
+    all.filter((t) => t.style.backgroundColor !== '').map((t) => t.textContent),
+  )
+}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { visit, why } from './browser.mjs'
+import { drawn, visit, why } from './browser.mjs'
 import { fileOf, pngOf } from './picture_files.mjs'
 
 const skip = why
@@ -16,7 +16,7 @@ const caption = async (page) => (await words(page).allTextContents()).join(' ')
 const answered = async (page) => {
   await page.waitForSelector('.film')
   await page.waitForFunction(() => /\d/.test(document.querySelector('.status')?.textContent ?? ''))
-  await page.waitForTimeout(60)
+  await drawn(page)
 }
 async function described(options = wide(1440), hash = 'model=pictures') {
   const page = await it.page(hash, options)
@@ -26,22 +26,26 @@ async function described(options = wide(1440), hash = 'model=pictures') {
   return page
 }
 // What the light over the large picture is made of, or nothing.
-const light = (page) =>
-  page.evaluate(() => {
+async function light(page) {
+  await drawn(page)
+  return page.evaluate(() => {
     const canvas = document.querySelector('.photo.large canvas')
     if (canvas.classList.contains('off')) return ''
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
     return data.join()
   })
+}
 // The place of the most light, in parts of the picture.
-const brightest = (page) =>
-  page.evaluate(() => {
+async function brightest(page) {
+  await drawn(page)
+  return page.evaluate(() => {
     const canvas = document.querySelector('.photo.large canvas')
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
     let best = 0
     for (let i = 0; i < data.length / 4; ++i) if (data[4 * i + 3] < data[4 * best + 3]) best = i
     return [(best % canvas.width) / canvas.width, Math.floor(best / canvas.width) / canvas.height]
   })
+}
 
 for (const width of [1440, 360]) {
   test(`a picture is described and lights up for each word, at ${width}`, { skip }, async () => {
@@ -157,7 +161,8 @@ test('the caption is played, and other captions are shown', { skip }, async () =
   await page.getByRole('button', { name: 'Play', exact: true }).click()
   await page.waitForSelector('.tokens.caption .later', { state: 'attached' })
   const before = await light(page)
-  await page.waitForFunction(() => !document.querySelector('.where').textContent.startsWith('1 of'))
+  const where = await page.locator('.where').textContent()
+  await page.waitForFunction((old) => document.querySelector('.where').textContent !== old, where)
   assert.notEqual(await light(page), before)
   // It ends by itself.
   await page.waitForFunction(() => !document.querySelector('.tokens.caption .later'))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { isMock, settled, shaded, tokens, visit, why } from './browser.mjs'
+import { drawn, isMock, settled, shaded, tokens, visit, why } from './browser.mjs'
 
 const kViews = ['heatmap', 'flow', 'heads', 'steps', 'tree', 'compare', 'diagnostics']
 const needsMock = why || (isMock ? false : 'needs what only the mock does')
@@ -29,7 +29,7 @@ test('pointing at a word shades the other sentence, either way', { skip: why }, 
   assert.ok((await shaded(page, 'column')).length > 0)
   assert.match(await page.locator('.status-line').textContent(), /probability|attends most/)
   await tokens(page, 'column').nth(0).hover()
-  await page.waitForTimeout(50)
+  await drawn(page)
   assert.equal((await shaded(page, 'column')).length, 0)
   assert.ok((await shaded(page, 'row')).length > 0)
 })
@@ -138,7 +138,7 @@ test('a token that looks like HTML is text', { skip: why }, async () => {
   for (const view of kViews) {
     const tab = page.locator(`#tab-${view}`)
     if ((await tab.count()) > 0) await tab.click()
-    await page.waitForTimeout(60)
+    await drawn(page)
   }
   assert.equal(await page.evaluate(() => window.broken), undefined)
   assert.equal(await page.locator('main img, main script').count(), 0)

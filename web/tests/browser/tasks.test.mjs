@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { isMock, shaded, tokens, visit, why } from './browser.mjs'
+import { drawn, isMock, shaded, tokens, visit, why } from './browser.mjs'
 
 const skip = why || (isMock ? false : 'needs the models of the mock')
 const it = visit()
@@ -16,7 +16,7 @@ const address = (values) => new URLSearchParams(values).toString()
 const answered = async (page) => {
   await page.waitForFunction(() => /\d/.test(document.querySelector('.status')?.textContent ?? ''))
   await page.waitForSelector('.views')
-  await page.waitForTimeout(60)
+  await drawn(page)
 }
 // Nothing reaches beyond the window: only panes scroll.
 async function fits(page, width) {
