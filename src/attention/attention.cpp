@@ -34,6 +34,11 @@ void check_combination(const AttentionConfig& c, const ScoreEntry& score, const 
         names_with(selections(), [](const auto& e) { return e.is_softmax || e.hard; }), c.selection);
   check(!(c.coverage && c.heads > 1), "{0}.coverage: coverage works with one head: expected {0}.heads = 1, got {1}",
         c.section, c.heads);
+  check(!(c.sentinel && scope.predicts_center),
+        "{}.sentinel: the window of {} has no place for a sentinel: expected {}.scope = {}", c.section, c.scope,
+        c.section, names_with(scopes(), [](const auto& e) { return !e.predicts_center; }));
+  check(!c.sentinel || score.uses_keys, "{0}.sentinel: the {1} score does not use keys: expected {0}.score = {2}",
+        c.section, c.score, names_with(scores(), [](const auto& e) { return e.uses_keys; }));
 }
 
 // The last position that is not masked for a query, in x's dtype: its own, [T,1,1], or its sentence's, [1,B,1].
@@ -52,24 +57,27 @@ Var last_positions(const Memory& memory, const AttentionQuery& query, const Var&
   return affine(cast(Var(memory.lengths), x.dtype()), 1.0f, -1.0f).reshape({1, batch, 1});
 }
 
-// Applies one edit to the weights [B,H,T,S], on the host.
+// Applies one edit to the weights [B,H,T,S] on the host, or [B,H,T,1+S] with that of a sentinel first.
 void apply(const AttentionEdit& edit, const Memory& memory, const AttentionQuery& query, const Shape& shape,
            std::vector<float>& weights) {
   const int64_t batch = shape[0], heads = shape[1], steps = shape[2], size = shape[3];
+  const int64_t sentinel = size - memory.size();
   check(edit.head < heads, "edits: expected one of {} heads, got head {}", heads, edit.head + 1);
   const std::vector<int32_t> lengths = memory.lengths ? to_host<int32_t>(memory.lengths) : std::vector<int32_t>();
   for (int64_t t = 0; t < steps; ++t) {
     const int64_t position = query.position + t * query.stride;
     if (edit.row != AttentionEdit::kAll && edit.row != position) continue;
     for (int64_t b = 0; b < batch; ++b) {
-      const int64_t length = lengths.empty() ? size : lengths[static_cast<size_t>(b)];
+      const int64_t length = lengths.empty() ? memory.size() : lengths[static_cast<size_t>(b)];
       const int64_t keys = query.causal ? std::min(length, position + 1) : length;
-      check(edit.off || std::ssize(edit.weights) == keys, "edits: expected {} weights for row {}, got {}", keys,
-            position, edit.weights.size());
+      const int64_t given = std::ssize(edit.weights);
+      check(edit.off || given == keys || given == keys + sentinel, "edits: expected {} weights for row {}, got {}",
+            keys + sentinel, position, given);
       for (int64_t h = edit.head == AttentionEdit::kAll ? 0 : edit.head; h < heads; ++h) {
         float* row = weights.data() + ((b * heads + h) * steps + t) * size;
         std::fill_n(row, size, 0.0f);
-        if (!edit.off) std::copy(edit.weights.begin(), edit.weights.end(), row);
+        if (!edit.off) std::copy_n(edit.weights.begin(), keys, row + sentinel);
+        if (given > keys) row[0] = edit.weights.back();
         if (edit.head != AttentionEdit::kAll) break;
       }
     }
@@ -208,16 +216,55 @@ Var Attention::apply_window(const Var& weights, const Memory& memory, const Atte
   return windowed / total.reshape({total.dim(0), total.dim(1), total.dim(2), 1});
 }
 
+// A query has a sentinel of its own, so each is scored as a sentence with one key.
+Var Attention::score_sentinel(const AttentionQuery& query, const Var& q) const {
+  const int64_t steps = q.dim(0), batch = q.dim(1);
+  const Var keys = rotate(keys_ ? (*keys_)(query.sentinel) : query.sentinel, query.position, query.stride);
+  const auto alone = [&](const Var& x) { return x.reshape({1, steps * batch, x.dim(2)}); };
+  const Var scores = score_->score(alone(q), alone(score_->project_keys(keys, 0)), {});
+  return permute(scores.reshape({steps, batch, config_.heads}), {1, 2, 0}).reshape({batch, config_.heads, steps, 1});
+}
+
+Var Attention::weigh_sentinel(const AttentionQuery& query, const Var& weights) const {
+  const Var values = values_ ? (*values_)(query.sentinel) : query.sentinel;  // [T,B,D]
+  const int64_t steps = values.dim(0), batch = values.dim(1), heads = config_.heads;
+  const Var share = permute(weights.reshape({batch, heads, steps}), {2, 0, 1}).reshape({steps, batch, heads, 1});
+  return (values.reshape({steps, batch, heads, values.dim(2) / heads}) * share).reshape(values.shape());
+}
+
+// Weights over [sentinel; keys]: the sentinel is first, so that the lengths of a mask still say where a sentence ends.
+Var Attention::attend_with_sentinel(const Memory& memory, const AttentionQuery& query, const Var& q, const Mask& mask,
+                                    AttentionResult& result) const {
+  Mask longer = mask;
+  if (mask.lengths)
+    longer.lengths = cast(affine(cast(Var(mask.lengths), DType::kF32), 1.0f, 1.0f), DType::kI32).value();
+  if (mask.bias) {
+    const Var none(zeros(mask.bias.shape().with(3, 1), mask.bias.dtype(), mask.bias.device()));
+    longer.bias = concat({none, Var(mask.bias)}, 3).value();
+  }
+  const Var all = concat({score_sentinel(query, q), scores(memory, query, q)}, 3);
+  Var weights = selection_->select(all, longer, config_, result);
+  if (!query.edits.empty()) weights = edited(weights, memory, query);
+  const int64_t end = 1 + memory.size();
+  result.sentinel = columns(weights, 0, 1);
+  result.weights = columns(weights, 1, end);
+  if (config_.coverage) result.coverage = query.coverage ? query.coverage + result.weights : result.weights;
+  const Var dropped = dropout(weights, static_cast<float>(config_.dropout));
+  return weighted_sum(columns(dropped, 1, end), memory.values) + weigh_sentinel(query, columns(dropped, 0, 1));
+}
+
 AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery& query) const {
   AttentionResult result;
   const Var q = query.projected ? query.projected : project_query(query.query, query.position, query.stride);
   const Mask mask = make_mask(memory, query, q);
+  check(static_cast<bool>(query.sentinel) == config_.sentinel && !(config_.sentinel && query.causal),
+        "{}.sentinel: expected a recurrent decoder that computes a sentinel at each step", config_.section);
 
   float scale = 1.0f;
   // The weights of a fused kernel have no gradient. Weights that may enter a loss are computed by the unfused ops.
   const bool may_enter_loss = query.capture_weights && Tape::current() != nullptr;
   const bool fusible = selection_->is_softmax && !center_ && distances_ == nullptr && !config_.coverage &&
-                       !may_enter_loss && query.edits.empty();
+                       !config_.sentinel && !may_enter_loss && query.edits.empty();
   if (fusible && score_->is_dot(&scale)) {
     const Attended attended = dot_attention(q, memory.keys, memory.values,
                                             {.heads = config_.heads,
@@ -233,6 +280,8 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
              attended.out) {
     result.context = attended.out;
     result.weights = attended.weights;
+  } else if (config_.sentinel) {
+    result.context = attend_with_sentinel(memory, query, q, mask, result);
   } else {
     Var weights = selection_->select(scores(memory, query, q), mask, config_, result);
     if (center_) weights = apply_window(weights, memory, query, q, result);
@@ -244,6 +293,7 @@ AttentionResult Attention::operator()(const Memory& memory, const AttentionQuery
   if (query.capture_scores) {
     result.scores = scores(memory, query, q);
     if (relative_->distance_penalty) result.scores = result.scores + cast(Var(mask.bias), result.scores.dtype());
+    if (config_.sentinel) result.sentinel_scores = score_sentinel(query, q);
   }
   if (out_) result.context = (*out_)(result.context);
   return result;

@@ -25,9 +25,11 @@ struct Memory {
 struct AttentionEdit {
   static constexpr int64_t kAll = -1;
   int64_t head = kAll;
-  int64_t row = kAll;          // the position of a query: its step, or its index in the source
-  std::vector<float> weights;  // of the row, one for each key that is not masked; they are not normalised
-  bool off = false;            // instead of weights: the head's context is zero
+  int64_t row = kAll;  // the position of a query: its step, or its index in the source
+  // Of the row, one for each key that is not masked, and then that of a sentinel, which is 0 if it is left out. They
+  // are not normalised.
+  std::vector<float> weights;
+  bool off = false;  // instead of weights: the head's context is zero
 };
 
 struct AttentionQuery {
@@ -36,6 +38,7 @@ struct AttentionQuery {
   int64_t position = 0;  // of the first query: its step, and in self-attention its index among the keys
   int64_t stride = 1;    // between the positions of two queries; 0 if the queries are beams of one step
   Var coverage;          // [B,H,T,S]: the sum of the weights of the previous steps (with coverage)
+  Var sentinel;          // [T,B,depth of the states]: with a sentinel, that of each query
   bool causal = false;   // keys after the position of a query are masked
   bool capture_weights = false;
   bool capture_scores = false;  // costs what the fused kernels save
@@ -46,6 +49,8 @@ struct AttentionResult {
   Var context;             // [T,B,depth of the values]
   Var weights;             // [B,H,T,S]; present if captured, or if the mechanism computes them anyway
   Var scores;              // [B,H,T,S], if captured: with relative positions and coverage, before mask and softmax
+  Var sentinel;            // the weights of the sentinels, [B,H,T,1]: with them the weights of a query sum to 1
+  Var sentinel_scores;     // [B,H,T,1], if captured
   Var center;              // local-p: the centres of the windows, [T,B,H]
   Var coverage;            // with coverage: the input of the next step
   Var selection_log_prob;  // hard selection that is trained by REINFORCE: of the sampled positions, [B,H,T]
@@ -84,6 +89,11 @@ class Attention {
   Memory make_memory(const Var& keys, const Var& values, const Tensor& lengths, int64_t position) const;
   Var scores(const Memory& memory, const AttentionQuery& query, const Var& q) const;
   Mask make_mask(const Memory& memory, const AttentionQuery& query, const Var& q) const;
+  // With a sentinel: the scores of the queries' own sentinels, [B,H,T,1], and what they add to the contexts.
+  Var score_sentinel(const AttentionQuery& query, const Var& q) const;
+  Var weigh_sentinel(const AttentionQuery& query, const Var& weights) const;
+  Var attend_with_sentinel(const Memory& memory, const AttentionQuery& query, const Var& q, const Mask& mask,
+                           AttentionResult& result) const;
   Var apply_window(const Var& weights, const Memory& memory, const AttentionQuery& query, const Var& q,
                    AttentionResult& result) const;
 

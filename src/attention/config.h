@@ -18,6 +18,7 @@ struct AttentionConfig {
   int64_t longest = 256;
   std::string relative = "none";
   bool coverage = false;
+  bool sentinel = false;
   double dropout = 0.0;
   std::string estimator = "reinforce";
   double entropy_bonus = 0.01;

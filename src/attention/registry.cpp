@@ -279,6 +279,7 @@ std::string AttentionConfig::mechanism() const {
   if (heads > 1) text += fmt::format(", {} heads", heads);
   if (relative != "none") text += ", " + relative;
   if (coverage) text += ", coverage";
+  if (sentinel) text += ", sentinel";
   return text;
 }
 
@@ -329,6 +330,9 @@ void AttentionConfig::describe(Fields& f) {
              fmt::format("{} = {}", f.key("score"), names(kScores, [](const auto& e) { return e.uses_longest; })));
   f.add("relative", relative, "Relative positions inside the score.").choices(names_of(kRelatives));
   f.add("coverage", coverage, "Add the sum of earlier attention weights to the score (See et al. 2017).");
+  f.add("sentinel", sentinel,
+        "Recurrent decoders with LSTM cells: attend also to a sentinel, a gated part of the cell state, so that a step "
+        "may look at no place (Lu et al. 2017).");
   f.add("dropout", dropout, "Dropout rate of the attention weights.").at_least(0).below(1);
   f.add("estimator", estimator, "Hard selection: gradient estimator.")
       .choices({"reinforce", "straight-through"})

@@ -8,9 +8,12 @@ void copy_to_host(std::span<const AttentionTrace> traces, int64_t model, std::ve
   for (const AttentionTrace& t : traces) {
     const Tensor f32 = cast(t.weights, DType::kF32).value();
     HostWeights& host = to.emplace_back(HostWeights{t.kind, t.layer, model, f32.shape(), to_host<float>(f32), {}, {}});
-    if (t.scores) host.scores = to_host<float>(cast(t.scores, DType::kF32).value());
+    const auto f32_host = [](const Var& x) { return to_host<float>(cast(x, DType::kF32).value()); };
+    if (t.scores) host.scores = f32_host(t.scores);
+    if (t.sentinel) host.sentinel = f32_host(t.sentinel);
+    if (t.sentinel_scores) host.sentinel_scores = f32_host(t.sentinel_scores);
     if (!t.center) continue;
-    const std::vector<float> centers = to_host<float>(cast(t.center, DType::kF32).value());
+    const std::vector<float> centers = f32_host(t.center);
     const int64_t steps = t.center.dim(0), rows = t.center.dim(1) * t.center.dim(2);  // [T,B,H] -> [B,H,T]
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t step = 0; step < steps; ++step)
@@ -32,10 +35,12 @@ HypothesisWeights slice_sentence(const HostWeights& weights, int64_t sentence, i
       row = weights.scores.data() + (first + t) * width;
       result.scores.insert(result.scores.end(), row, row + columns);
     }
-    if (!weights.centers.empty()) {
-      const float* centers = weights.centers.data() + first;
-      result.centers.insert(result.centers.end(), centers, centers + rows);
-    }
+    const auto append = [&](const std::vector<float>& from, std::vector<float>& to) {  // [B,H,T]
+      if (!from.empty()) to.insert(to.end(), from.begin() + first, from.begin() + first + rows);
+    };
+    append(weights.centers, result.centers);
+    append(weights.sentinel, result.sentinel);
+    append(weights.sentinel_scores, result.sentinel_scores);
   }
   return result;
 }
@@ -49,7 +54,7 @@ void AttentionHistory::append_step(std::span<const HostWeights> step, int64_t se
       continue;
     }
     const int64_t heads = w.shape[1], width = w.shape[3];
-    const Layout layout{w.kind, w.layer, w.model, heads, !w.scores.empty(), !w.centers.empty()};
+    const Layout layout{w.kind, w.layer, w.model, heads, !w.scores.empty(), !w.centers.empty(), !w.sentinel.empty()};
     if (first) layouts_.push_back(layout);
     const int64_t count = columns(layout, steps_.size() - 1);
     for (int64_t k = 0; k < beams_; ++k) {
@@ -65,6 +70,9 @@ void AttentionHistory::append_step(std::span<const HostWeights> step, int64_t se
           values.insert(values.end(), from, from + count);
         }
         if (layout.has_center) values.push_back(w.centers[static_cast<size_t>(row)]);
+        if (!layout.has_sentinel) continue;
+        values.push_back(w.sentinel[static_cast<size_t>(row)]);
+        if (layout.has_scores) values.push_back(w.sentinel_scores[static_cast<size_t>(row)]);
       }
     }
   }
@@ -79,26 +87,45 @@ template <class Visit> void AttentionHistory::each(size_t step, int64_t beam, Vi
   }
 }
 
+void AttentionHistory::copy_row(const Layout& layout, const float* from, int64_t count, HypothesisWeights& weights,
+                                int64_t to) {
+  const auto row = static_cast<size_t>(to);
+  std::copy_n(from, count, weights.weights.data() + to * weights.columns);
+  from += count;
+  if (layout.has_scores) {
+    std::copy_n(from, count, weights.scores.data() + to * weights.columns);
+    from += count;
+  }
+  if (layout.has_center) weights.centers[row] = *from++;
+  if (!layout.has_sentinel) return;
+  weights.sentinel[row] = *from++;
+  if (layout.has_scores) weights.sentinel_scores[row] = *from;
+}
+
+HypothesisWeights AttentionHistory::empty_rows(const Layout& layout, int64_t rows, int64_t width) {
+  const auto all = static_cast<size_t>(layout.heads * rows), count = all * static_cast<size_t>(width);
+  HypothesisWeights weights{
+      layout.kind, layout.layer, layout.heads, rows, width, std::vector<float>(count), layout.model, {}};
+  if (layout.has_scores) weights.scores.resize(count);
+  if (layout.has_center) weights.centers.resize(all);
+  if (layout.has_sentinel) weights.sentinel.resize(all);
+  if (layout.has_sentinel && layout.has_scores) weights.sentinel_scores.resize(all);
+  return weights;
+}
+
 std::vector<HypothesisWeights> AttentionHistory::along_path(std::span<const int32_t> beams) const {
   const auto rows = static_cast<int64_t>(beams.size());
   std::vector<HypothesisWeights> all = encoder_;
   const size_t before = all.size();
   for (const Layout& layout : layouts_) {
-    const int64_t width = of_source(layout.kind) ? source_length_ : rows;
-    const auto count = static_cast<size_t>(layout.heads * rows * width);
-    all.push_back({layout.kind, layout.layer, layout.heads, rows, width, std::vector<float>(count), layout.model, {}});
-    if (layout.has_scores) all.back().scores.resize(count);
-    if (layout.has_center) all.back().centers.resize(static_cast<size_t>(layout.heads * rows));
+    all.push_back(empty_rows(layout, rows, of_source(layout.kind) ? source_length_ : rows));
   }
   for (int64_t t = 0; t < rows; ++t) {
     HypothesisWeights* to = all.data() + before;
     each(static_cast<size_t>(t), beams[static_cast<size_t>(t)], [&](const Layout& layout, const float* from) {
       const int64_t count = columns(layout, static_cast<size_t>(t));
       for (int64_t h = 0; h < layout.heads; ++h, from += stride(layout, static_cast<size_t>(t))) {
-        std::copy_n(from, count, to->weights.data() + (h * rows + t) * to->columns);
-        if (layout.has_scores) std::copy_n(from + count, count, to->scores.data() + (h * rows + t) * to->columns);
-        if (layout.has_center)
-          to->centers[static_cast<size_t>(h * rows + t)] = from[count * (layout.has_scores ? 2 : 1)];
+        copy_row(layout, from, count, *to, h * rows + t);
       }
       ++to;
     });
@@ -112,12 +139,10 @@ std::vector<HypothesisWeights> AttentionHistory::at_step(int64_t step, int32_t b
   std::vector<HypothesisWeights> all;
   each(static_cast<size_t>(step), beam, [&](const Layout& layout, const float* from) {
     const int64_t count = columns(layout, static_cast<size_t>(step));
-    HypothesisWeights& to = all.emplace_back(
-        HypothesisWeights{layout.kind, layout.layer, layout.heads, 1, count, {}, layout.model, {}, step});
+    HypothesisWeights& to = all.emplace_back(empty_rows(layout, 1, count));
+    to.first_row = step;
     for (int64_t h = 0; h < layout.heads; ++h, from += stride(layout, static_cast<size_t>(step))) {
-      to.weights.insert(to.weights.end(), from, from + count);
-      if (layout.has_scores) to.scores.insert(to.scores.end(), from + count, from + 2 * count);
-      if (layout.has_center) to.centers.push_back(from[count * (layout.has_scores ? 2 : 1)]);
+      copy_row(layout, from, count, to, h);
     }
   });
   return all;

@@ -15,8 +15,9 @@ struct HostWeights {
   int64_t layer, model;
   Shape shape;  // [B,H,T,S]; in a step T is the number of beams, and decoder self-attention has [K*B,H,1,t+1]
   std::vector<float> weights;
-  std::vector<float> centers;  // local-p and copy: [B,H,T]
-  std::vector<float> scores;   // of the same shape as the weights, if they were captured
+  std::vector<float> centers;                    // local-p and copy: [B,H,T]
+  std::vector<float> scores;                     // of the same shape as the weights, if they were captured
+  std::vector<float> sentinel, sentinel_scores;  // with a sentinel: [B,H,T]
 };
 // Appends the traces of one model of an ensemble.
 void copy_to_host(std::span<const AttentionTrace> traces, int64_t model, std::vector<HostWeights>& to);
@@ -43,8 +44,9 @@ class AttentionHistory {
   struct Layout {
     AttentionKind kind;
     int64_t layer, model, heads;
-    bool has_scores;  // a row of weights is followed by its scores
-    bool has_center;  // ... and by the centre of its window
+    bool has_scores;    // a row of weights is followed by its scores
+    bool has_center;    // ... and by the centre of its window
+    bool has_sentinel;  // ... and by the weight of its sentinel, and the score of that if it has scores
   };
   // Whether the columns of a decoder's attention are source tokens.
   static bool of_source(AttentionKind kind) { return kind == AttentionKind::kCross || kind == AttentionKind::kCopy; }
@@ -52,8 +54,12 @@ class AttentionHistory {
     return of_source(layout.kind) ? source_length_ : static_cast<int64_t>(step) + 1;
   }
   int64_t stride(const Layout& layout, size_t step) const {
-    return columns(layout, step) * (layout.has_scores ? 2 : 1) + (layout.has_center ? 1 : 0);
+    return (columns(layout, step) + (layout.has_sentinel ? 1 : 0)) * (layout.has_scores ? 2 : 1) +
+           (layout.has_center ? 1 : 0);
   }
+  static HypothesisWeights empty_rows(const Layout& layout, int64_t rows, int64_t width);
+  // Copies one row, as it is stored in steps_, to row `to` of the weights of a hypothesis.
+  static void copy_row(const Layout& layout, const float* from, int64_t count, HypothesisWeights& weights, int64_t to);
   // Calls visit(layout, rows) for each attention, where rows are the [H,stride] floats of that step and beam.
   template <class Visit> void each(size_t step, int64_t beam, Visit&& visit) const;
 

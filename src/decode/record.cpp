@@ -77,6 +77,11 @@ class LayerRecorder {
       to_.weights.push_back(absent ? kAbsent : row[at]);
       if (!from.scores.empty()) to_.scores.push_back(absent ? kAbsent : from.scores[first + static_cast<size_t>(at)]);
     }
+    if (to_.sentinel) {
+      const auto at = static_cast<size_t>(head * from.rows + t);
+      to_.weights.push_back(from.sentinel[at]);
+      if (!from.scores.empty()) to_.scores.push_back(from.sentinel_scores[at]);
+    }
     if (to_.window > 0) to_.centers.push_back(text_position(center, of_source, from.columns));
   }
   // The centre of a window in the order of the text.
@@ -115,6 +120,8 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
       const LoadedModel& model = models[static_cast<size_t>(w.model)];
       const AttentionConfig mechanism = config_of(w.kind, *model.model);
       const ScopeEntry* scope = find_entry(scopes(), mechanism.scope);
+      // A record of text has no column for the sentinel; a captioner has no source vocabulary.
+      const bool sentinel = !w.sentinel.empty() && model.source == nullptr;
       const bool local = scope != nullptr && scope->window && w.kind != AttentionKind::kCopy;
       found = result.insert(result.end(), {.kind = std::string(kind),
                                            .mechanism = mechanism.mechanism(),
@@ -124,9 +131,10 @@ std::vector<RecordedAttention> recorded(const std::vector<HypothesisWeights>& we
                                            .layers = 0,
                                            .heads = w.heads,
                                            .rows = w.rows,
-                                           .columns = w.columns,
+                                           .columns = w.columns + (sentinel ? 1 : 0),
                                            .window = local ? mechanism.window : 0,
-                                           .best = cross ? best_of(model.config) : BestHeads{}});
+                                           .best = cross ? best_of(model.config) : BestHeads{},
+                                           .sentinel = sentinel});
     }
     LayerRecorder(*found, models.front().config).add(w);
   }

@@ -92,13 +92,17 @@ Model::Model() {
   serial_ = ++last;
 }
 
-void check_no_coverage(const AttentionConfig& attention, const ModelConfig& config) {
+void check_needs_no_steps(const AttentionConfig& attention, const ModelConfig& config) {
+  const std::string stepwise =
+      names_with(kArchitectures, [](const ArchitectureEntry& e) { return e.recurrent && e.cross_attention; });
   check(
       !attention.coverage,
       "{}.coverage: coverage is a sum over the steps of a recurrent decoder; expected model.architecture = {}, got {}",
-      attention.section,
-      names_with(kArchitectures, [](const ArchitectureEntry& e) { return e.recurrent && e.cross_attention; }),
-      config.architecture);
+      attention.section, stepwise, config.architecture);
+  check(
+      !attention.sentinel,
+      "{}.sentinel: a sentinel is a part of the state of a recurrent decoder; expected model.architecture = {}, got {}",
+      attention.section, stepwise, config.architecture);
 }
 
 Var sum_heads(const Var& x) { return permute(sum(x, 1), {1, 0}); }

@@ -20,8 +20,8 @@ std::unique_ptr<Decoder> make_transformer_decoder(Parameters&, const ModelConfig
 const ArchitectureEntry& architecture_of(const ModelConfig& config);
 const EncoderEntry& encoder_of(const ModelConfig& config);
 
-// Error if a Transformer is to use coverage, which is a sum over the steps of a recurrent decoder.
-void check_no_coverage(const AttentionConfig& attention, const ModelConfig& config);
+// Error if a Transformer is to use coverage or a sentinel, which depend on the steps of a recurrent decoder.
+void check_needs_no_steps(const AttentionConfig& attention, const ModelConfig& config);
 
 // A value for each head and query, [B,H,T], summed over the heads: [T,B].
 Var sum_heads(const Var& x);

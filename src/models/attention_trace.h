@@ -21,9 +21,10 @@ struct AttentionInfo {
 struct AttentionTrace {
   AttentionKind kind;
   int64_t layer;
-  Var weights;  // [B,H,T,S]; in a step of decoding T is the number of beams
-  Var center;   // local-p: the centres of the windows, [T,B,H]
-  Var scores;   // the scores that the weights were computed from, [B,H,T,S], if they were captured
+  Var weights;                    // [B,H,T,S]; in a step of decoding T is the number of beams
+  Var center;                     // local-p: the centres of the windows, [T,B,H]
+  Var scores;                     // the scores that the weights were computed from, [B,H,T,S], if they were captured
+  Var sentinel, sentinel_scores;  // with a sentinel: its weights, and its scores if captured, [B,H,T,1]
 };
 
 // What a model returns of its attentions besides its output. Scores are never captured without weights.

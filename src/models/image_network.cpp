@@ -6,6 +6,7 @@
 #include <array>
 
 #include "attention/registry.h"
+#include "base/threads.h"
 
 namespace fovea {
 
@@ -36,14 +37,18 @@ Tensor normalised(std::span<const Image> images, int64_t size, float center, flo
   std::array<float, 256> value{};
   for (size_t i = 0; i < value.size(); ++i) value[i] = (static_cast<float>(i) - center) * scale;
   std::vector<float> floats(static_cast<size_t>(count * elements));
-  for (int64_t b = 0; b < count; ++b) {
-    const Image& image = images[static_cast<size_t>(b)];
+  for (const Image& image : images) {
     check(image.width == size && image.height == size && std::ssize(image.pixels) == elements,
           "normalise: expected a picture of {0}x{0} pixels, got {1}x{2} with {3} bytes", size, image.width,
           image.height, image.pixels.size());
-    std::transform(image.pixels.begin(), image.pixels.end(), floats.begin() + b * elements,
-                   [&](uint8_t pixel) { return value[pixel]; });
   }
+  parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      const Image& image = images[static_cast<size_t>(b)];
+      std::transform(image.pixels.begin(), image.pixels.end(), floats.begin() + b * elements,
+                     [&](uint8_t pixel) { return value[pixel]; });
+    }
+  });
   return from_host(floats, {count, size, size, 3}, device);
 }
 

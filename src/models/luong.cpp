@@ -4,7 +4,8 @@
 //   c_t = sum_s a_t(s) h_s,  a_t = align(h_t, h_s)
 //   h~_t = tanh(W [c_t; h_t])                   (equation 5)
 //   p(y_t) = softmax(V h~_t)                    (equation 6)
-// Without input feeding no step depends on an attention, and each layer is one pass over the whole target.
+// With model.attention.sentinel, the query attends also to a sentinel made of h_{t-1} and the new cell (sentinel.h).
+// Without input feeding and sentinel no step depends on an attention, and each layer is one pass over the whole target.
 #include "models/architectures.h"
 #include "models/recurrent_decoder.h"
 
@@ -21,6 +22,7 @@ class Luong final : public RecurrentDecoder {
                  Linear::Options{.bias = false}) {
     head_ = make_head(parameters, config, embedding_, {output_depth(config), vocabulary_size, encoder.depth()});
     make_cells(parameters, config.input_feeding ? output_depth(config) : 0);
+    make_sentinel(parameters, encoder.depth());
   }
 
  private:
@@ -32,14 +34,15 @@ class Luong final : public RecurrentDecoder {
     if (config_.input_feeding && !state.feed) {
       state.feed = zeros({token_gates.dim(0), output_depth(config_)}, token_gates.dtype(), token_gates.device());
     }
+    const Var before = state.top;
     state.top = cells().step(token_gates, state.feed, state.cells);
-    const Var output = attentional(state.top, attention.attend(state.top));
+    const Var output = attentional(state.top, attention.attend(state.top, sentinel(state, before)));
     if (config_.input_feeding) state.feed = output;
     return {output, {}};
   }
   Features all_steps(const Var& token_gates, const std::vector<State>& initial, const Memory* memory,
                      const DecodeOptions& options, TeacherForced& result) const override {
-    if (config_.input_feeding || config_.attention.coverage) return {};
+    if (config_.input_feeding || config_.attention.coverage || config_.attention.sentinel) return {};
     const Var states = cells().unroll(token_gates, initial);
     const std::vector<AttentionEdit> edits = edits_of(options.edits, AttentionKind::kCross, 0);
     const AttentionResult attended = attention_(*memory, {.query = states,

@@ -62,20 +62,25 @@ Var DecoderCells::unroll(const Var& token_gates, const std::vector<State>& initi
   return below;
 }
 
-Var StepAttention::attend(const Var& query) {
+Var StepAttention::attend(const Var& query, const Var& sentinel) {
   const int64_t batch = query.dim(0) / beams_;
-  const AttentionResult result = (*attention_)(memory_, {.query = query.reshape({beams_, batch, query.dim(1)}),
+  const auto by_beams = [&](const Var& x) { return x ? x.reshape({beams_, batch, x.dim(1)}) : x; };
+  const AttentionResult result = (*attention_)(memory_, {.query = by_beams(query),
                                                          .position = position_++,
                                                          .stride = 0,
                                                          .coverage = coverage_,
+                                                         .sentinel = by_beams(sentinel),
                                                          .capture_weights = capture_.weights,
                                                          .capture_scores = capture_.scores,
                                                          .edits = edits_});
-  last_ = {AttentionKind::kCross, 0, result.weights, result.center, result.scores};
+  last_ = {AttentionKind::kCross, 0, result.weights, result.center, result.scores, result.sentinel,
+           result.sentinel_scores};
   if (collects_ && capture_.weights) {
     weights_.push_back(result.weights);
     if (result.scores) scores_.push_back(result.scores);
     if (result.center) centers_.push_back(result.center);
+    if (result.sentinel) sentinels_.push_back(result.sentinel);
+    if (result.sentinel_scores) sentinel_scores_.push_back(result.sentinel_scores);
   }
   if (collects_ && result.selection_log_prob) {
     // [B,H,1] -> [B]
@@ -124,9 +129,11 @@ TeacherForced StepAttention::collected() const {
   }
   if (!coverage_losses_.empty()) result.coverage_loss = stack(coverage_losses_);
   if (!weights_.empty()) {
-    const Var centers = centers_.empty() ? Var() : concat(centers_, 0);
-    const Var scores = scores_.empty() ? Var() : concat(scores_, 2);
-    result.attentions.push_back({AttentionKind::kCross, 0, concat(weights_, 2), centers, scores});
+    const auto joined = [](const std::vector<Var>& steps, int axis) {
+      return steps.empty() ? Var() : concat(steps, axis);
+    };
+    result.attentions.push_back({AttentionKind::kCross, 0, joined(weights_, 2), joined(centers_, 0), joined(scores_, 2),
+                                 joined(sentinels_, 2), joined(sentinel_scores_, 2)});
   }
   return result;
 }
@@ -164,8 +171,10 @@ TeacherForced RecurrentDecoder::teacher_force(const Encoded& encoded, const Tens
     StepAttention attention = attends ? StepAttention(*attends, memory, options) : StepAttention();
     attention.collect_steps();
     RecurrentState state{initial, {}, initial.back().state};
+    const Var sentinel_gates = sentinel_ ? sentinel_->token_gates(embedded) : Var();
     std::vector<Var> states, contexts;
     for (int64_t t = 0; t < target.dim(0); ++t) {
+      if (sentinel_) state.sentinel_gate = sentinel_gates[t];
       const Features made = step(gates[t], state, attention);
       states.push_back(made.state);
       if (made.context) contexts.push_back(made.context);
@@ -204,6 +213,7 @@ class RecurrentDecoderState final : public DecoderState {
   Var step(const Tensor& tokens) override {
     attentions_ = std::exchange(encoder_attentions_, {});
     const Var embedded = decoder_.embedding_(tokens.reshape({tokens.size()}));
+    if (decoder_.sentinel_) state_.sentinel_gate = decoder_.sentinel_->token_gates(embedded);
     const Features features = decoder_.step(decoder_.cells().token_gates(embedded), state_, attention_);
     const AttentionTrace& attended = attention_.last();
     const std::vector<Var> inputs = decoder_.head_features(features, embedded);

@@ -8,6 +8,7 @@
 
 #include "models/decoder.h"
 #include "models/heads.h"
+#include "models/sentinel.h"
 #include "nn/recurrent.h"
 
 namespace fovea {
@@ -58,7 +59,8 @@ class StepAttention {
   // Collects the results of every step, not only those of the last.
   void collect_steps() { collects_ = true; }
 
-  Var attend(const Var& query);  // [K*B,H] -> [K*B,D]
+  // [K*B,H], and with a sentinel [K*B,D] -> [K*B,D]
+  Var attend(const Var& query, const Var& sentinel = {});
   void reorder(const Tensor& rows);
   void select_sentences(const Tensor& sentences);
 
@@ -76,13 +78,15 @@ class StepAttention {
   std::vector<AttentionEdit> edits_;
   Var coverage_;
   AttentionTrace last_{AttentionKind::kCross, 0, {}, {}, {}};
-  std::vector<Var> weights_, scores_, centers_, selection_log_probs_, entropies_, coverage_losses_;
+  std::vector<Var> weights_, scores_, centers_, sentinels_, sentinel_scores_;
+  std::vector<Var> selection_log_probs_, entropies_, coverage_losses_;
 };
 
 struct RecurrentState {
   std::vector<State> cells;
-  Var feed;  // what enters the next step besides its token, [K*B,D]; absent where nothing does
-  Var top;   // the state of the top layer
+  Var feed;           // what enters the next step besides its token, [K*B,D]; absent where nothing does
+  Var top;            // the state of the top layer
+  Var sentinel_gate;  // with a sentinel: the token's part of its gate at this step, [K*B,H]
 };
 
 // What the next token is predicted from: a state, and the context if the state does not contain it. [...,F] each.
@@ -112,6 +116,13 @@ class RecurrentDecoder : public Decoder {
   virtual const Attention* attention() const = 0;  // null for an architecture without attention
   const DecoderCells& cells() const { return *cells_; }
   void make_cells(Parameters& parameters, int64_t feed) { cells_.emplace(parameters, config_, feed); }
+  void make_sentinel(Parameters& parameters, int64_t depth) {
+    if (config_.attention.sentinel) sentinel_.emplace(parameters, config_, depth);
+  }
+  // The sentinel of a step, whose top layer was in the state `before`; absent in a model without one.
+  Var sentinel(const RecurrentState& state, const Var& before) const {
+    return sentinel_ ? (*sentinel_)(state.sentinel_gate, before, state.cells.back().cell_state) : Var();
+  }
   float dropout_rate() const { return static_cast<float>(config_.dropout); }
 
   ModelConfig config_;
@@ -122,6 +133,7 @@ class RecurrentDecoder : public Decoder {
  private:
   friend class RecurrentDecoderState;
   std::optional<DecoderCells> cells_;
+  std::optional<Sentinel> sentinel_;
 };
 
 }  // namespace fovea

@@ -45,8 +45,8 @@ class TransformerDecoder final : public Decoder {
     parameters.place_first({"encoder.words.table", "encoder.positions", "decoder.words.table", "decoder.positions",
                             "encoder.norm.gamma", "encoder.norm.beta", "decoder.norm.gamma", "decoder.norm.beta",
                             "decoder.out.weight", "decoder.out.bias"});
-    check_no_coverage(config.attention, config);
-    check_no_coverage(config.self_attention, config);
+    check_needs_no_steps(config.attention, config);
+    check_needs_no_steps(config.self_attention, config);
     if (encoder.depth() != config.embedding) {
       encoder_projection_.emplace(parameters, "decoder.encoder_projection", encoder.depth(), config.embedding);
     }
@@ -213,18 +213,24 @@ class TransformerDecoderState final : public DecoderState {
     Tensor keys, values;
   };
 
-  // Appends the row of this step. A cache that is full grows twofold, in the arena that was current when decoding
+  // Appends the row of this step. A cache that is full grows by half, in the arena that was current when decoding
   // started, because it outlives the arena of a step.
-  void append(Tensor& cache, const Tensor& now) const {
+  void append(Tensor& cache, const Tensor& now) {
     if (!cache || cache.dim(0) == step_) {
       const ArenaScope own(arena_);
-      const int64_t capacity = std::min(options_.longest, std::max<int64_t>(16, 2 * step_));
+      release(std::exchange(spare_, {}));  // its capacity is the old one
+      const int64_t capacity = std::min(options_.longest, std::max<int64_t>(16, step_ + step_ / 2));
       const Tensor grown = empty(now.shape().with(0, capacity), now.dtype(), now.device());
       if (cache) copy(cache, grown.slice(0, step_));
+      release(cache);
       cache = grown;
     }
     const Device d = now.device();
     kernels(d).affine(stream(d), {.x = now, .y = cache.slice(step_, step_ + 1)});
+  }
+  // Returns the memory of a cache to the arena. Not on a card, where states that share it may continue from there.
+  void release(const Tensor& cache) const {
+    if (cache && arena_ != nullptr && cache.device().on_host()) arena_->release(cache.raw(), cache.bytes());
   }
   // Copies the selected rows of every step, i32 of K*B, into a spare cache and swaps the two.
   void select(const Tensor& rows) {
@@ -233,6 +239,7 @@ class TransformerDecoderState final : public DecoderState {
         const Shape shape = x->shape().with(1, rows.size());
         if (!spare_ || !(spare_.shape() == shape)) {
           const ArenaScope own(arena_);
+          release(spare_);
           spare_ = empty(shape, x->dtype(), x->device());
         }
         const Tensor table = x->slice(0, step_).reshape({step_ * x->dim(1), x->dim(2)});

@@ -23,7 +23,7 @@ class TransformerEncoder final : public Encoder {
       : config_(config),
         embedding_(parameters, "encoder", config, vocabulary_size),
         norm_(parameters, "encoder.norm", config) {
-    check_no_coverage(config.self_attention, config);
+    check_needs_no_steps(config.self_attention, config);
     for (int64_t i = 0; i < config.encoder_layers; ++i)
       layers_.emplace_back(parameters, fmt::format("encoder.{}", i), config);
   }

@@ -59,7 +59,9 @@ void DataConfig::describe(Fields& f) {
         "them as unknown words. Drawn anew in every epoch.")
       .at_least(0)
       .at_most(1);
-  f.add("alignment", alignment, "Word alignments of train in Pharaoh format (0-0 1-2 ...), for guided_alignment.");
+  f.add("alignment", alignment,
+        "For guided_alignment, word alignments of train in Pharaoh format (0-0 1-2 ...); of captions, boxes of phrases "
+        "in JSON lines, as fovea evaluate --boxes reads them.");
   f.add("embeddings", embeddings,
         "Pretrained word vectors that the source embeddings start from, in the text format of word2vec or GloVe.")
       .also_called({"pretrained_embeddings", "embedding_file", "glove", "word2vec", "pretrained"});
@@ -305,6 +307,8 @@ void check_caption(const Recipe& r, const std::string& path) {
       "{}: training.self_critical: expected model.attention.selection other than hard with reinforce, whose reward is "
       "another",
       path);
+  check(!r.training.self_critical || r.data.alignment.empty(),
+        "{}: training.self_critical: expected no data.alignment: captions that the model samples have no boxes", path);
   check(!r.model.copies(), "{}: model.copy: expected none for the task {}: pictures have no words to copy", path,
         r.task);
 }

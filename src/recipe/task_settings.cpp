@@ -49,15 +49,26 @@ constexpr std::string_view kOfTransformerEncoders[] = {"model.feed_forward", "mo
 
 // Attention flow has recurrent layers above any encoder.
 constexpr std::string_view kOfModellingLayers[] = {"model.hidden", "model.cell"};
-constexpr std::string_view kUnusedByCaption[] = {
-    "data.generator",       "data.generated",         "data.generated_valid",
-    "data.held_out",        "data.shared_vocabulary", "data.split_identifiers",
-    "data.hide_copied",     "data.alignment",         "data.max_source",
-    "data.max_ratio",       "data.truncate",          "data.drop_duplicates",
-    "data.sampling",        "source_vocabulary.",     "model.encoder",
-    "model.encoder_layers", "model.bidirectional",    "model.copy",
-    "batch.end_source",     "batch.reverse_source",   "training.guided_alignment",
-    "validation.tokenizer"};
+constexpr std::string_view kUnusedByCaption[] = {"data.generator",
+                                                 "data.generated",
+                                                 "data.generated_valid",
+                                                 "data.held_out",
+                                                 "data.shared_vocabulary",
+                                                 "data.split_identifiers",
+                                                 "data.hide_copied",
+                                                 "data.max_source",
+                                                 "data.max_ratio",
+                                                 "data.truncate",
+                                                 "data.drop_duplicates",
+                                                 "data.sampling",
+                                                 "source_vocabulary.",
+                                                 "model.encoder",
+                                                 "model.encoder_layers",
+                                                 "model.bidirectional",
+                                                 "model.copy",
+                                                 "batch.end_source",
+                                                 "batch.reverse_source",
+                                                 "validation.tokenizer"};
 constexpr std::string_view kUnusedByImageClasses[] = {"data.generator",
                                                       "data.generated",
                                                       "data.generated_valid",

@@ -8,10 +8,31 @@
 
 namespace fovea {
 
+namespace {
+
+// The pictures of a batch with a change each.
+class AugmentedPictures final : public ImageSource {
+ public:
+  AugmentedPictures(const Pictures& pictures, std::span<const Augmentation> changes)
+      : pictures_(pictures), changes_(changes) {}
+
+  Tensor images(std::span<const int32_t> numbers, Device device) const override {
+    return pictures_.augmented(numbers, changes_, device);
+  }
+  int64_t states() const override { return pictures_.states(); }
+
+ private:
+  const Pictures& pictures_;
+  std::span<const Augmentation> changes_;
+};
+
+}  // namespace
+
 CaptionData::CaptionData(const TaskSetup& setup)
     : options_(setup.recipe.batch),
       target_(setup.known_vocabulary("target")),
-      augment_(setup.recipe.vision.frozen ? AugmentConfig() : setup.recipe.vision.augment) {
+      augment_(setup.recipe.vision.frozen ? AugmentConfig() : setup.recipe.vision.augment),
+      guided_delay_(setup.recipe.training.guided_step == "input" ? 1 : 0) {
   const Recipe& recipe = setup.recipe;
   options_.seed = recipe.seed;
   options_.end_source = options_.reverse_source = false;
@@ -26,6 +47,10 @@ CaptionData::CaptionData(const TaskSetup& setup)
   valid_ = corpus_of(valid, recipe.data.images, 0, "valid");
   for (const int64_t line : train_.lines) {
     mentions_side_.push_back(mentions_side(train.target[static_cast<size_t>(line)]));
+  }
+  if (!recipe.data.alignment.empty()) {
+    boxes_.emplace(recipe.data.alignment, train, train_, *target_);
+    messages_.push_back(fmt::format("{} of the captions have boxes", thousands(boxes_->captions())));
   }
   train_captions_ = std::move(train.target);
   std::map<int32_t, size_t> places;
@@ -106,25 +131,35 @@ std::vector<int32_t> CaptionData::batch_pictures() const {
   return pictures;
 }
 
-Tensor CaptionData::augmented(std::span<const int64_t> rows, Device device) const {
+std::vector<Augmentation> CaptionData::changes(std::span<const int64_t> rows) const {
+  std::vector<Augmentation> changes;
+  if (!augment_.changes_anything()) return changes;
   const auto seed = static_cast<uint64_t>(options_.seed);
   const int64_t size = pictures_->size();
-  std::vector<int32_t> numbers;
-  std::vector<Augmentation> changes;
   for (const int64_t row : rows) {
     const bool may_flip = !mentions_side_[static_cast<size_t>(row)];
-    numbers.push_back(train_.source[row].front());
     changes.push_back(draw_augmentation(augment_, size, size, may_flip, seed, batch_.epoch, row));
   }
-  return pictures_->augmented(numbers, changes, device);
+  return changes;
 }
 
 Batch CaptionData::part(int64_t index, Device device) const {
   Batch batch = make_batch(train_, batch_.part(index), options_, device);
-  add_images(batch, *pictures_);
-  if (augment_.changes_anything()) batch.images = augmented(batch.rows, device);
+  const std::vector<Augmentation> changed = changes(batch.rows);
+  if (changed.empty()) {
+    add_images(batch, *pictures_);
+  } else {
+    add_images(batch, AugmentedPictures(*pictures_, changed));
+  }
   batch.token_share = from_host(std::vector{1.0f / static_cast<float>(batch_target_tokens_)}, {1}, device);
   return batch;
+}
+
+Tensor CaptionData::alignment(const Batch& part, Device device) const {
+  if (!boxes_) return {};
+  const Shape& map = pictures_->map_shape();
+  return boxes_->weights(part.rows, part.target_in.dim(0), map[0], map[1], guided_delay_, changes(part.rows),
+                         pictures_->size(), device);
 }
 
 }  // namespace fovea

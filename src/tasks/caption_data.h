@@ -9,6 +9,7 @@
 
 #include "recipe/recipe.h"
 #include "tasks/batch_rows.h"
+#include "tasks/caption_boxes.h"
 #include "tasks/pictures.h"
 #include "tasks/task.h"
 #include "text/batches.h"
@@ -31,6 +32,8 @@ class CaptionData {
   int64_t split(int64_t max_tokens) { return batch_.split(max_tokens); }
   int64_t part_tokens() const { return batch_.part_tokens(); }
   Batch part(int64_t index, Device device) const;
+  // The attention that the boxes of data.alignment ask for, [B,1,T,S]; empty without them.
+  Tensor alignment(const Batch& part, Device device) const;
   // The pictures of the batch: one for each caption.
   std::vector<int32_t> batch_pictures() const;
   int64_t batches() const { return batcher_->batches(); }
@@ -53,8 +56,8 @@ class CaptionData {
  private:
   ParallelLines read(const std::vector<std::string>& paths) const;
   int32_t number_of(const std::string& name, const std::string& folder);
-  // The pictures of some rows as training reads them in this epoch.
-  Tensor augmented(std::span<const int64_t> rows, Device device) const;
+  // The changes of the pictures of some rows in this epoch; empty without augmentation.
+  std::vector<Augmentation> changes(std::span<const int64_t> rows) const;
   ParallelCorpus corpus_of(const ParallelLines& lines, const std::string& folder, int64_t max_target,
                            std::string_view what);
 
@@ -70,6 +73,8 @@ class CaptionData {
   int64_t batch_target_tokens_ = 0;
   std::shared_ptr<const Pictures> pictures_;
   AugmentConfig augment_;
+  std::optional<CaptionBoxes> boxes_;
+  int64_t guided_delay_;
   std::vector<bool> mentions_side_;  // of each training caption: its picture must not be flipped
   std::vector<std::string> messages_;
 };

@@ -73,12 +73,13 @@ class CaptionTask final : public Task {
   int64_t part_tokens() const override { return critic_ ? critic_->part_tokens() : data_.part_tokens(); }
   Part load_part(int64_t index) override {
     batch_ = critic_ ? critic_->part(index) : data_.part(index, device_);
+    if (!critic_) alignment_ = data_.alignment(batch_, device_);
     return {.sizes = {batch_.target_in.dim(0), batch_.target_in.dim(1)}, .units = batch_.target_tokens};
   }
   TaskLoss loss() override {
     const KnownTargets targets = loss_.targets(batch_);
     return loss_(model().teacher_force(source_of(batch_), batch_.target_in, loss_.needs_weights(), {}, &targets),
-                 batch_, {});
+                 batch_, alignment_);
   }
 
   std::map<std::string, double> state() const override { return stored_state(data_.state(), loss_); }
@@ -104,7 +105,8 @@ class CaptionTask final : public Task {
   LoadedCaptioner model_;  // that is trained
   SequenceLoss loss_;
   std::optional<SelfCritical> critic_;
-  Batch batch_;  // the loaded part
+  Batch batch_;       // the loaded part
+  Tensor alignment_;  // of the loaded part, [B,1,T,S]; empty without boxes
 };
 
 void CaptionTask::decode(int64_t number, const ValidationProgress& progress, Validation& validation) const {

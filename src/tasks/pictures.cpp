@@ -52,8 +52,8 @@ Pictures::Pictures(const PictureReader& reader)
     : extractor_(reader.extractor),
       network_(reader.encoder->network()),
       size_(reader.size),
-      states_(reader.encoder->map_shape()[0] * reader.encoder->map_shape()[1]),
-      shape_(extractor_ != nullptr ? reader.encoder->map_shape() : Shape{size_, size_, 3}) {}
+      map_(reader.encoder->map_shape()),
+      shape_(extractor_ != nullptr ? map_ : Shape{size_, size_, 3}) {}
 
 Pictures::Pictures(const PictureReader& reader, std::span<const Image> images) : Pictures(reader) {
   std::vector<Image> inputs;

@@ -48,7 +48,8 @@ class Pictures final : public ImageSource {
   Tensor augmented(std::span<const int32_t> numbers, std::span<const Augmentation> changes, Device device) const;
   int64_t size() const { return size_; }  // height and width of the pictures that the network reads
   Tensor images(std::span<const int32_t> numbers, Device device) const override;
-  int64_t states() const override { return states_; }
+  int64_t states() const override { return map_[0] * map_[1]; }
+  const Shape& map_shape() const { return map_; }  // of the feature map: [rows,columns,channels]
 
  private:
   explicit Pictures(const PictureReader& reader);
@@ -56,7 +57,8 @@ class Pictures final : public ImageSource {
 
   const FeatureExtractor* extractor_;
   const ImageNetwork* network_;  // of a network that is trained
-  int64_t size_, states_;
+  int64_t size_;
+  Shape map_;                          // as map_shape()
   Shape shape_;                        // of one picture or feature map, [height,width,channels]
   std::vector<float> maps_;            // of a frozen network, in memory ...
   std::optional<FeatureCache> cache_;  // ... or in a file

@@ -52,7 +52,8 @@ TEST(Registry, NamesAMechanismForPeople) {
   config.heads = 8;
   config.relative = "alibi";
   config.coverage = true;
-  EXPECT_EQ(config.mechanism(), "dot, local-m, hard, 8 heads, alibi, coverage");
+  config.sentinel = true;
+  EXPECT_EQ(config.mechanism(), "dot, local-m, hard, 8 heads, alibi, coverage, sentinel");
 }
 
 }  // namespace

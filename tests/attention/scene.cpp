@@ -28,6 +28,7 @@ AttentionQuery query_of(const Ask& ask) {
   return {.position = ask.position,
           .stride = ask.stride,
           .coverage = ask.coverage,
+          .sentinel = ask.sentinel,
           .causal = ask.causal,
           .capture_weights = ask.weights,
           .capture_scores = ask.scores,

@@ -45,6 +45,7 @@ struct Ask {
   int64_t position = 0, stride = 1;
   bool causal = false;
   Var coverage = {};
+  Var sentinel = {};
   bool weights = true, scores = false;
   std::span<const AttentionEdit> edits = {};
 };

@@ -50,6 +50,24 @@ std::vector<Setup> setups() {
       add("lstm", [](ModelConfig& c) { c.cell = "lstm", c.encoder_layers = c.decoder_layers = 2, c.residual = true; });
       add("tanh", [](ModelConfig& c) { c.cell = "tanh"; });
       add("bidirectional", [](ModelConfig& c) { c.bidirectional = true; });
+      const auto sentinel = [](ModelConfig& c) { c.cell = "lstm", c.attention.sentinel = true; };
+      add("sentinel", sentinel);
+      for (const ScoreEntry& score : scores()) {
+        if (!score.uses_keys) continue;
+        add(fmt::format("sentinel-{}", score.name),
+            [&](ModelConfig& c) { sentinel(c), c.attention.score = score.name; });
+      }
+      add("sentinel-sparse", [&](ModelConfig& c) { sentinel(c), c.attention.selection = "sparse"; });
+      add("sentinel-heads", [&](ModelConfig& c) { sentinel(c), c.attention.heads = 2, c.bidirectional = true; });
+      add("sentinel-local-m", [&](ModelConfig& c) { sentinel(c), c.attention.scope = "local-m"; });
+      add("sentinel-shaw", [&](ModelConfig& c) { sentinel(c), c.attention.relative = "shaw"; });
+      add("sentinel-rotary",
+          [&](ModelConfig& c) { sentinel(c), c.attention.relative = "rotary", c.attention.score = "scaled-dot"; });
+      add("sentinel-coverage", [&](ModelConfig& c) { sentinel(c), c.attention.coverage = true; });
+      add("sentinel-copy-own", [&](ModelConfig& c) { sentinel(c), c.copy = "mixture", c.copy_attention = "own"; });
+      add("sentinel-layers", [&](ModelConfig& c) {
+        sentinel(c), c.bidirectional = true, c.decoder_layers = 2, c.residual = true, c.input_feeding = false;
+      });
     }
     if (entry.context_gate) add("gate", [](ModelConfig& c) { c.context_gate = true; });
     if (entry.input_feeding) add("no-feeding", [](ModelConfig& c) { c.input_feeding = false; });
@@ -187,9 +205,16 @@ TEST(HardSelection, LeavesWhatRewardsNeedWithItsGradient) {
 }
 
 TEST(ModelWeights, AreWhatASentenceWasReadWith) {
+  std::vector<ModelConfig> configs;
   for (const std::string& architecture : attending_models()) {
+    configs.push_back(small_config(architecture));
+    if (!architecture_named(architecture).recurrent) continue;
+    configs.push_back(small_config(architecture));
+    configs.back().cell = "lstm", configs.back().attention.sentinel = true;
+  }
+  for (const ModelConfig& config : configs) {
     Parameters parameters(kReference, DType::kF64);
-    const auto model = make_model(parameters, small_config(architecture), {kWords, kWords});
+    const auto model = make_model(parameters, config, {kWords, kWords});
     parameters.allocate(3);
     const Scene scene;
     const TeacherForced plain = model->teacher_force(scene.source, scene.before),
@@ -202,6 +227,10 @@ TEST(ModelWeights, AreWhatASentenceWasReadWith) {
       for (int64_t row = 0; row < w.size() / keys; ++row) {
         double total = 0.0;
         for (int64_t s = 0; s < keys; ++s) total += w.data<double>()[row * keys + s];
+        if (taken.sentinel) {
+          EXPECT_LT(total, 1.0);
+          total += taken.sentinel.value().data<double>()[row];
+        }
         EXPECT_NEAR(total, 1.0, 1e-9);
       }
     }
@@ -396,6 +425,21 @@ TEST(ModelErrors, SayWhatDoesNotGoTogether) {
                "model.self_attention.coverage: coverage is a sum over the steps of a recurrent decoder");
   EXPECT_ERROR(make([](ModelConfig& c) { c.architecture = "transformer", c.attention.coverage = true; }),
                "model.attention.coverage: coverage is a sum over the steps of a recurrent decoder");
+  const auto sentinel = [&](auto&& change) {
+    return make([&](ModelConfig& c) {
+      c.cell = "lstm", c.attention.sentinel = true;
+      change(c);
+    });
+  };
+  EXPECT_NO_THROW(sentinel([](ModelConfig&) {}));
+  EXPECT_NO_THROW(sentinel([](ModelConfig& c) { c.architecture = "rnn-seq2seq"; }));  // it attends to nothing
+  EXPECT_ERROR(sentinel([](ModelConfig& c) { c.cell = "gru"; }),
+               "model.attention.sentinel: a sentinel is a part of the cell state: expected model.cell = lstm, got gru");
+  EXPECT_ERROR(sentinel([](ModelConfig& c) { c.architecture = "transformer"; }),
+               "model.attention.sentinel: a sentinel is a part of the state of a recurrent decoder; expected "
+               "model.architecture = bahdanau or luong, got transformer");
+  EXPECT_ERROR(sentinel([](ModelConfig& c) { c.copy = "mixture"; }),
+               "model.attention.sentinel: tokens cannot be copied by the weight of a sentinel");
 }
 
 }  // namespace

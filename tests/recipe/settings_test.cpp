@@ -310,6 +310,7 @@ TEST_P(ModelSettings, HaveAnEffectOrAreReported) {
       {},
       {"encoder_layers=2", "decoder_layers=2"},
       {"positions=learned"},
+      {"cell=lstm"},
       {"attention.scope=local-m", "self_attention.scope=local-p"},
       {"attention.scope=local-p", "attention.score=general", "self_attention.relative=shaw"},
       {"attention.relative=shaw", "attention.score=general", "self_attention.score=location"},
@@ -323,6 +324,8 @@ TEST_P(ModelSettings, HaveAnEffectOrAreReported) {
   for (const std::string& score : names_of(scores())) {
     contexts.push_back({"attention.score=" + score, "bidirectional=false"});  // so that dot products find one depth
   }
+  const ArchitectureEntry& entry = *find_entry(architectures(), GetParam());
+  if (entry.recurrent && entry.cross_attention) contexts.push_back({"cell=lstm", "attention.sentinel=true"});
   set_thread_count(1);
   int64_t checked = 0;
   for (Changes context : contexts) {

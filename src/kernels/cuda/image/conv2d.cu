@@ -1,5 +1,5 @@
 // Convolution of images [B,Y,X,C] as a GEMM over im2col rows of a group of images. In the gradient each element of the
-// image sums over the windows that contain it, in a fixed order.
+// image sums over the windows that contain it, in a fixed order. The pixels of a 1x1 convolution are its rows already.
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/functions.h"
 #include "kernels/cuda/gemm/gemm.h"
@@ -46,8 +46,16 @@ template <class T> struct OutputGrad {
   __device__ float operator()(int64_t row, int64_t o) const { return load(dy + row * channels + o); }
 };
 
+// Whether the pixels of the image are the rows of the product.
+bool pixels_are_rows(const ImageShape& shape) {
+  const Window& w = shape.window;
+  return w.height == 1 && w.width == 1 && w.stride_y == 1 && w.stride_x == 1 && w.pad_y == 0 && w.pad_x == 0 &&
+         shape.out_height == shape.height && shape.out_width == shape.width;
+}
+
 // Returns how many images are processed together, limited by the size of the workspace.
 int64_t images_per_group(const ImageShape& shape, int64_t images) {
+  if (pixels_are_rows(shape)) return std::max<int64_t>(images, 1);
   constexpr int64_t kMaxElements = int64_t{8} << 20;
   return std::clamp<int64_t>(kMaxElements / std::max<int64_t>(shape.positions() * shape.columns(), 1), 1,
                              std::max<int64_t>(images, 1));
@@ -68,17 +76,20 @@ void conv2d(Stream& stream, const Conv2dArgs& args) {
   const ImageShape shape(args.x, args.y, args.window);
   const int64_t images = args.x.dim(0), out = args.weight.dim(0), columns = shape.columns();
   const int64_t group = images_per_group(shape, images);
+  const bool pixels = pixels_are_rows(shape);
   with_type_of(args.x, [&]<class T>(T) {
     Factor weight = weight_rows(args.weight, args.x.dtype(), columns);
     weight.transposed = true;
     Workspace workspace(stream);
-    T* rows = workspace.allocate<T>(group * shape.positions() * columns);
+    T* rows = pixels ? nullptr : workspace.allocate<T>(group * shape.positions() * columns);
     for (int64_t b = 0; b < images; b += group) {
       const int64_t count = std::min(group, images - b) * shape.positions();
-      launch(stream, im2col_kernel<T>, elements_grid(count * columns), args.x.data<T>() + b * shape.image(), rows,
-             count * columns, shape);
+      const T* image = args.x.data<T>() + b * shape.image();
+      if (!pixels) {
+        launch(stream, im2col_kernel<T>, elements_grid(count * columns), image, rows, count * columns, shape);
+      }
       gemm(stream,
-           {.a = {.data = rows, .dtype = args.x.dtype(), .row_stride = columns},
+           {.a = {.data = pixels ? image : rows, .dtype = args.x.dtype(), .row_stride = columns},
             .b = weight,
             .c = {.data = args.y.data<T>() + b * shape.positions() * out, .dtype = args.y.dtype(), .row_stride = out},
             .bias = args.bias.data<float>(),
@@ -96,33 +107,42 @@ void conv2d_grad(Stream& stream, const Conv2dGradArgs& args) {
   const int64_t images = args.x.dim(0), out = args.weight.dim(0), columns = shape.columns();
   const int64_t group = images_per_group(shape, images);
   const Precision precision = precision_for(args.x.dtype());
+  const bool pixels = pixels_are_rows(shape);
   with_type_of(args.x, [&]<class T>(T) {
     const Factor weight = weight_rows(args.weight, args.x.dtype(), columns);
     Workspace workspace(stream);
-    T* rows = args.dweight ? workspace.allocate<T>(group * shape.positions() * columns) : nullptr;
-    float* drows = args.dx ? workspace.allocate<float>(group * shape.positions() * columns) : nullptr;
+    const int64_t elements = pixels ? 0 : group * shape.positions() * columns;
+    T* rows = args.dweight && !pixels ? workspace.allocate<T>(elements) : nullptr;
+    float* drows = args.dx && !pixels ? workspace.allocate<float>(elements) : nullptr;
     for (int64_t b = 0; b < images; b += group) {
       const int64_t here = std::min(group, images - b), count = here * shape.positions();
       const Factor dy = {
           .data = args.dy.data<T>() + b * shape.positions() * out, .dtype = args.dy.dtype(), .row_stride = out};
+      const T* image = args.x.data<T>() + b * shape.image();
       if (args.dx) {
+        T* dx = args.dx.data<T>() + b * shape.image();
+        Factor to = {.data = drows, .dtype = DType::kF32, .row_stride = columns};
+        if (pixels) to = {.data = dx, .dtype = args.dx.dtype(), .row_stride = columns};
         gemm(stream, {.a = dy,
                       .b = weight,
-                      .c = {.data = drows, .dtype = DType::kF32, .row_stride = columns},
+                      .c = to,
                       .m = count,
                       .n = columns,
                       .k = out,
+                      .accumulate = pixels,
                       .precision = precision});
-        launch(stream, col2im_kernel<T>, elements_grid(here * shape.image()), drows,
-               args.dx.data<T>() + b * shape.image(), here * shape.image(), shape);
+        if (!pixels) {
+          launch(stream, col2im_kernel<T>, elements_grid(here * shape.image()), drows, dx, here * shape.image(), shape);
+        }
       }
       if (args.dweight) {
-        launch(stream, im2col_kernel<T>, elements_grid(count * columns), args.x.data<T>() + b * shape.image(), rows,
-               count * columns, shape);
+        if (!pixels) {
+          launch(stream, im2col_kernel<T>, elements_grid(count * columns), image, rows, count * columns, shape);
+        }
         Factor transposed = dy;
         transposed.transposed = true;
         gemm(stream, {.a = transposed,
-                      .b = {.data = rows, .dtype = args.x.dtype(), .row_stride = columns},
+                      .b = {.data = pixels ? image : rows, .dtype = args.x.dtype(), .row_stride = columns},
                       .c = {.data = args.dweight.raw(), .dtype = DType::kF32, .row_stride = columns},
                       .m = out,
                       .n = columns,
