@@ -97,11 +97,11 @@ const FusedParameters& Parameters::fuse(std::vector<const Parameter*> members) {
 
 void Parameters::allocate_fused(FusedParameters& fused) const {
   const Parameter& first = *fused.members_.front();
-  const auto begin = static_cast<int64_t>((first.value().raw() - values_.raw()) / size_of(dtype_));
+  const auto begin = static_cast<int64_t>((first.value().address() - values_.address()) / size_of(dtype_));
   int64_t rows = 0, count = 0;
   for (const Parameter* p : fused.members_) {
     const Shape& shape = p->shape();
-    const bool next = p->value().raw() == first.value().raw() + count * static_cast<int64_t>(size_of(dtype_));
+    const bool next = p->value().address() == first.value().address() + count * static_cast<int64_t>(size_of(dtype_));
     if (!next || shape.count(1, shape.rank()) != first.shape().count(1, first.shape().rank())) return;
     rows += shape[0];
     count += shape.count();
@@ -125,7 +125,7 @@ void Parameters::allocate_buffers(bool with_gradients) {
     total += padded(p.shape_);
     if (p.decays_) decaying_ += padded(p.shape_);
   }
-  values_ = zeros({total}, dtype_, device_);
+  values_ = with_gradients || !device_.on_host() ? zeros({total}, dtype_, device_) : empty({total}, dtype_, device_);
   if (with_gradients) grads_ = zeros({total}, dtype_, device_);
   int64_t next[2] = {decaying_, 0};  // the next free element: without weight decay, with it
   for (Parameter& p : order_) {
@@ -134,7 +134,10 @@ void Parameters::allocate_buffers(bool with_gradients) {
     p.gradient_ = Gradient(p.value_);
     p.gradient_.leaf = true;
     if (with_gradients) p.gradient_.sum = part(grads_, p);
+    const int64_t end = begin + p.shape_.count();
     begin += padded(p.shape_);
+    const Tensor padding = values_.slice(end, begin);
+    zero_memory(device_, padding.raw(), padding.bytes());
   }
   for (FusedParameters& fused : fused_) allocate_fused(fused);
 }
@@ -150,7 +153,7 @@ void Parameters::allocate(uint64_t seed) {
 }
 
 Tensor Parameters::part(const Tensor& all, const Parameter& parameter) const {
-  const auto begin = static_cast<int64_t>((parameter.value().raw() - values_.raw()) / size_of(dtype_));
+  const auto begin = static_cast<int64_t>((parameter.value().address() - values_.address()) / size_of(dtype_));
   return all.slice(begin, begin + parameter.shape().count()).reshape(parameter.shape());
 }
 

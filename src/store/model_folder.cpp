@@ -151,7 +151,6 @@ int64_t load_matching_weights(const std::string& folder, const Parameters& param
     file.read(p.name(), p.value());
     elements += p.shape().count();
   }
-  parameters.values().contents_changed();
   return elements;
 }
 
@@ -178,7 +177,6 @@ std::vector<NamedTensor> named_tensors(const Parameters& parameters, const Tenso
 void read_tensors(const SafetensorsFile& file, const Parameters& parameters, const Tensor& values,
                   const std::string& prefix) {
   for (const Parameter& p : parameters.list()) file.read(prefix + p.name(), parameters.part(values, p));
-  values.contents_changed();
 }
 
 }  // namespace fovea

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "base/threads.h"
+#include "tensor/arena.h"
 
 namespace fovea {
 
@@ -57,7 +57,7 @@ float f16_value(uint16_t half) {
 std::string reason() { return std::generic_category().message(errno); }
 
 // The whole content of a file, mapped into memory; the file descriptor is closed.
-std::pair<std::byte*, size_t> map_file(const std::string& path) {
+std::pair<std::shared_ptr<const std::byte>, size_t> map_file(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   check(descriptor >= 0, "{}: cannot open: {}", path, reason());
   struct stat about {};
@@ -70,7 +70,7 @@ std::pair<std::byte*, size_t> map_file(const std::string& path) {
   check(known, "{}: expected a safetensors file, got something that is not a regular file", path);
   check(bytes >= kLength, "{}: expected a safetensors file, got {} bytes", path, bytes);
   check(data != MAP_FAILED, "{}: cannot map: {}", path, why);
-  return {static_cast<std::byte*>(data), bytes};
+  return {{static_cast<const std::byte*>(data), [data, bytes](const std::byte*) { ::munmap(data, bytes); }}, bytes};
 }
 
 using Sizes = std::vector<uint64_t>;
@@ -192,6 +192,15 @@ std::string scales_of_rows(const std::vector<float>& values, size_t columns) {
 
 constexpr std::string_view kScale = ".scale";
 
+void widen_halves(bool bf16, const std::byte* from, const Tensor& to) {
+  auto* values = to.data<float>();
+  for (int64_t i = 0; i < to.size(); ++i) {
+    uint16_t x = 0;
+    std::memcpy(&x, from + static_cast<size_t>(i) * sizeof x, sizeof x);
+    values[i] = bf16 ? std::bit_cast<float>(static_cast<uint32_t>(x) << 16) : f16_value(x);
+  }
+}
+
 }  // namespace
 
 void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
@@ -224,27 +233,20 @@ void write_packed_safetensors(const std::string& path, const std::vector<NamedTe
 
 SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
   std::tie(map_, map_bytes_) = map_file(path);
-  try {
-    uint64_t length = 0;
-    std::memcpy(&length, map_, kLength);
-    check(length <= kMaxHeader, "{}: expected a safetensors header of at most {} bytes, got {}", path, kMaxHeader,
-          length);
-    check(length <= map_bytes_ - kLength,
-          "{}: expected a header of {} bytes, got a file of {} bytes (truncated, or not a safetensors file)", path,
-          length, map_bytes_);
-    parse({reinterpret_cast<const char*>(map_) + kLength, length}, map_bytes_ - kLength - length);
-  } catch (...) {
-    ::munmap(map_, map_bytes_);
-    throw;
-  }
+  uint64_t length = 0;
+  std::memcpy(&length, map_.get(), kLength);
+  check(length <= kMaxHeader, "{}: expected a safetensors header of at most {} bytes, got {}", path, kMaxHeader,
+        length);
+  check(length <= map_bytes_ - kLength,
+        "{}: expected a header of {} bytes, got a file of {} bytes (truncated, or not a safetensors file)", path,
+        length, map_bytes_);
+  parse({reinterpret_cast<const char*>(map_.get()) + kLength, length}, map_bytes_ - kLength - length);
 }
-
-SafetensorsFile::~SafetensorsFile() { ::munmap(map_, map_bytes_); }
 
 void SafetensorsFile::parse(std::string_view header, size_t data_bytes) {
   const Json json = parse_json(header, path_ + ": safetensors header");
   check(json.is_object(), "{}: expected a JSON object as the safetensors header, got {}", path_, brief_value(json));
-  const std::byte* data = map_ + kLength + header.size();
+  const std::byte* data = map_.get() + kLength + header.size();
   std::vector<Place> places;
   for (const auto& item : json.items()) {
     const Json& about = item.value();
@@ -282,33 +284,17 @@ bool SafetensorsFile::has(std::string_view name, const Shape& shape) const {
          std::equal(shape.begin(), shape.end(), found->second.shape.begin(), found->second.shape.end());
 }
 
-// Rows of 8 bits are distributed to threads: a model of a few megabytes is widened when a command starts.
-void SafetensorsFile::widen(std::string_view name, const Entry& entry, float* to) const {
-  const auto count = static_cast<int64_t>(entry.bytes / bytes_of_dtype(entry.dtype));
-  if (entry.dtype == "I8") {
-    const auto scales = entries_.find(std::string(name) + std::string(kScale));
-    check(scales != entries_.end() && scales->second.dtype == "F32" &&
-              scales->second.shape == std::vector{entry.shape[0]},
-          "{}: {}: expected {}{} beside it, f32 [{}]", path_, name, name, kScale, entry.shape[0]);
-    const int64_t rows = entry.shape[0], columns = count / std::max<int64_t>(1, rows);
-    constexpr int64_t kGrain = 1 << 16;
-    parallel_for(rows, kGrain / std::clamp<int64_t>(columns, 1, kGrain), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        float scale = 0.0f;
-        std::memcpy(&scale, scales->second.data + static_cast<size_t>(row) * sizeof scale, sizeof scale);
-        const std::byte* from = entry.data + row * columns;
-        float* values = to + row * columns;
-#pragma omp simd
-        for (int64_t i = 0; i < columns; ++i) values[i] = scale * static_cast<float>(static_cast<int8_t>(from[i]));
-      }
-    });
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    uint16_t x = 0;
-    std::memcpy(&x, entry.data + static_cast<size_t>(i) * sizeof x, sizeof x);
-    to[i] = entry.dtype == "BF16" ? std::bit_cast<float>(static_cast<uint32_t>(x) << 16) : f16_value(x);
-  }
+QuantisedMatrix SafetensorsFile::packed(std::string_view name, const Entry& entry) const {
+  const auto scales = entries_.find(std::string(name) + std::string(kScale));
+  check(
+      scales != entries_.end() && scales->second.dtype == "F32" && scales->second.shape == std::vector{entry.shape[0]},
+      "{}: {}: expected {}{} beside it, f32 [{}]", path_, name, name, kScale, entry.shape[0]);
+  const int64_t rows = entry.shape[0];
+  return {.rows = rows,
+          .columns = static_cast<int64_t>(entry.bytes) / std::max<int64_t>(1, rows),
+          .values = reinterpret_cast<const int8_t*>(entry.data),
+          .scales = scales->second.data,
+          .owner = map_};
 }
 
 void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
@@ -324,9 +310,15 @@ void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
     const bool half = entry.dtype == "BF16" || entry.dtype == "F16";
     check(into.dtype() == DType::kF32 && (half || (entry.dtype == "I8" && entry.shape.size() >= 2)),
           "{}: {}: expected {}, got {}", path_, name, name_of_dtype(into.dtype()), entry.dtype);
-    const bool direct = into.device().on_host();
+    const ArenaScope heap(nullptr);
+    const bool direct = into.device().on_host() && into.buffer() != nullptr;  // neither on a card nor in an arena
     const Tensor values = direct ? into : empty(shape, DType::kF32, Device::cpu());
-    widen(name, entry, values.data<float>());
+    if (half) {
+      widen_halves(entry.dtype == "BF16", entry.data, values);
+    } else {
+      values.buffer()->set_quantised(values.address(), packed(name, entry));
+      if (direct) return;
+    }
     if (!direct) copy_memory(into.device(), into.raw(), Device::cpu(), values.raw(), into.bytes());
   }
   into.contents_changed();

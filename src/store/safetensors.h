@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,16 +29,14 @@ void write_packed_safetensors(const std::string& path, const std::vector<NamedTe
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);  // Error that names the file and what is wrong with it
-  ~SafetensorsFile();
-  SafetensorsFile(const SafetensorsFile&) = delete;
-  SafetensorsFile& operator=(const SafetensorsFile&) = delete;
 
   const std::string& path() const { return path_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   std::vector<std::string> names() const;
   bool has(std::string_view name, const Shape& shape) const;
-  // Copies the tensor of that name. Error unless it is there, with this shape; f32 is read from f32, bf16, f16
-  // and packed rows, anything else from its own dtype.
+  // Reads the tensor of that name. Error unless it is there, with this shape; f32 is read from f32, bf16, f16 and
+  // packed rows, anything else from its own dtype. Packed rows are not copied: a tensor on the host refers to the
+  // mapped file.
   void read(std::string_view name, const Tensor& into) const;
 
  private:
@@ -48,10 +47,10 @@ class SafetensorsFile {
     size_t bytes;
   };
   void parse(std::string_view header, size_t data_bytes);
-  void widen(std::string_view name, const Entry& entry, float* to) const;
+  QuantisedMatrix packed(std::string_view name, const Entry& entry) const;
 
   std::string path_;
-  std::byte* map_ = nullptr;
+  std::shared_ptr<const std::byte> map_;  // the whole file
   size_t map_bytes_ = 0;
   std::map<std::string, std::string> metadata_;
   std::map<std::string, Entry, std::less<>> entries_;

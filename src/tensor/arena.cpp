@@ -1,5 +1,7 @@
 #include "tensor/arena.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -20,7 +22,41 @@ namespace {
 
 thread_local Arena* current_arena = nullptr;
 
-size_t rounded_up(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+constexpr size_t kPage = size_t{1} << 16, kHugePage = size_t{1} << 21;
+
+size_t rounded_up(size_t bytes, size_t multiple = kAlignment) { return (bytes + multiple - 1) / multiple * multiple; }
+
+// Chunks on the host go back to the system when they are freed: the heap would keep the pages of a chunk beside
+// those of the larger one that replaces it.
+bool is_mapped(Device device, size_t bytes) { return device.on_host() && bytes >= kHugePage / 2; }
+bool has_huge_pages(size_t bytes) { return bytes >= 2 * kHugePage; }
+size_t mapped_size(size_t bytes) { return rounded_up(bytes, has_huge_pages(bytes) ? kHugePage : kPage); }
+
+std::byte* allocate_chunk(Device device, size_t bytes) {
+  if (!is_mapped(device, bytes)) return allocate_memory(device, bytes);
+  const size_t size = mapped_size(bytes);
+  // With room for the alignment, which is returned.
+  void* mapped = ::mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) {
+    throw OutOfMemory(
+        fmt::format("out of memory: cannot allocate {} bytes on {}; try a smaller batch or model", bytes, device));
+  }
+  const auto at = reinterpret_cast<uintptr_t>(mapped);
+  const size_t before = rounded_up(at, kHugePage) - at;
+  auto* begin = static_cast<std::byte*>(mapped) + before;
+  if (before > 0) ::munmap(mapped, before);
+  ::munmap(begin + size, kHugePage - before);
+#if defined(MADV_HUGEPAGE)
+  // With small pages, TLB misses would take much of the time of a pass.
+  if (has_huge_pages(bytes)) ::madvise(begin, size, MADV_HUGEPAGE);
+#endif
+  return begin;
+}
+
+void free_chunk(Device device, std::byte* data, size_t bytes) noexcept {
+  if (!is_mapped(device, bytes)) return free_memory(device, data);
+  ::munmap(data, mapped_size(bytes));
+}
 
 }  // namespace
 
@@ -29,12 +65,12 @@ Arena::Arena(Device device, size_t first_chunk) : device_(device) { add_chunk(fi
 Arena::~Arena() {
   for (const Chunk& chunk : chunks_) {
     FOVEA_UNPOISON(chunk.data, chunk.bytes);
-    free_memory(device_, chunk.data);
+    free_chunk(device_, chunk.data, chunk.bytes);
   }
 }
 
 void Arena::add_chunk(size_t bytes) {
-  std::byte* data = allocate_memory(device_, bytes);
+  std::byte* data = allocate_chunk(device_, bytes);
   chunks_.push_back({data, bytes});
   ++generation_;
   offset_ = 0;
@@ -51,7 +87,21 @@ void Arena::add_chunk(size_t wanted, size_t needed) {
 
 void Arena::release(std::byte* data, size_t bytes) {
   if (bytes == 0) return;
-  free_.push_back({data, rounded_up(bytes)});
+  Chunk piece{data, rounded_up(bytes)};
+  // Joined with the free pieces before and after it, so that larger tensors fit as well. Not on a card, where no copy
+  // may reach from one chunk into another that happens to be adjacent.
+  for (size_t i = 0; device_.on_host() && i < free_.size();) {
+    const Chunk& other = free_[i];
+    const bool before = other.data + other.bytes == piece.data, after = piece.data + piece.bytes == other.data;
+    if (!before && !after) {
+      ++i;
+      continue;
+    }
+    piece = {before ? other.data : piece.data, piece.bytes + other.bytes};
+    free_[i] = free_.back();
+    free_.pop_back();
+  }
+  free_.push_back(piece);
   if (device_.on_host()) FOVEA_POISON(data, bytes);
 }
 
@@ -96,7 +146,7 @@ void Arena::rewind() {
     // All chunks are replaced by one that is large enough, so that later passes get repeating addresses.
     for (const Chunk& chunk : chunks_) {
       if (device_.on_host()) FOVEA_UNPOISON(chunk.data, chunk.bytes);
-      free_memory(device_, chunk.data);
+      free_chunk(device_, chunk.data, chunk.bytes);
     }
     chunks_.clear();
     add_chunk(peak_ + peak_ / 8, peak_);

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "tensor/cuda.h"
 
@@ -47,6 +48,13 @@ void copy_memory(Device to_device, std::byte* to, Device from_device, const std:
 }
 
 Buffer::Buffer(Device device, size_t bytes) : device_(device), bytes_(bytes), data_(allocate_memory(device, bytes)) {}
+
+void Buffer::set_quantised(std::byte* to, QuantisedMatrix matrix) {
+  if (matrix.rows * matrix.columns == 0) return;
+  if (!quantised_) quantised_ = std::make_unique<QuantisedContents>();
+  quantised_->add(reinterpret_cast<float*>(to), std::move(matrix));
+  version_.fetch_add(1, std::memory_order_relaxed);
+}
 
 Buffer::~Buffer() { free_memory(device_, data_); }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "tensor/device.h"
+#include "tensor/quantised.h"
 
 namespace fovea {
 
@@ -41,11 +42,24 @@ class Buffer {
   size_t bytes() const { return bytes_; }
 
   // Must be called after the contents of a buffer of weights have changed, so that derived copies are updated.
-  void contents_changed() { version_.fetch_add(1, std::memory_order_relaxed); }
+  void contents_changed() { contents_changed(data_, bytes_); }
+  void contents_changed(const std::byte* from, size_t bytes) {
+    if (quantised_) quantised_->drop(from, from + bytes);
+    version_.fetch_add(1, std::memory_order_relaxed);
+  }
   uint64_t version() const { return version_.load(std::memory_order_relaxed); }
   void refresh_derived() {
     const std::lock_guard lock(derived_mutex);
     if (derived) derived->refresh(*this);
+  }
+
+  // Defines elements of a buffer on the host by a matrix in 8 bits. No other thread may use the buffer.
+  void set_quantised(std::byte* to, QuantisedMatrix matrix);
+  // Computes elements that are defined in 8 bits. Must be called before they are read or written, if needs_widening().
+  void widen(const std::byte* from, size_t bytes) const { quantised_->widen(from, from + bytes); }
+  bool needs_widening() const { return quantised_ && quantised_->pending(); }
+  QuantisedRow quantised_row(const std::byte* at, int64_t columns) const {
+    return quantised_ ? quantised_->row(at, columns) : QuantisedRow{};
   }
 
   // The copies of the backend, created on first use and guarded by the mutex.
@@ -57,6 +71,7 @@ class Buffer {
   size_t bytes_;
   std::byte* data_;
   std::atomic<uint64_t> version_{1};
+  std::unique_ptr<QuantisedContents> quantised_;
 };
 
 }  // namespace fovea

@@ -26,11 +26,22 @@ class Tensor {
   DType dtype() const { return dtype_; }
   Device device() const { return device_; }
 
-  std::byte* raw() const { return data_; }
-  // Returns the address of the elements on their device. T must be the type of the dtype.
+  // Returns the address of the elements on their device, to be read or written.
+  std::byte* raw() const {
+    if (buffer_ && buffer_->needs_widening()) buffer_->widen(data_, bytes());
+    return data_;
+  }
+  // The same; T must be the type of the dtype.
   template <class T> T* data() const {
     check(!data_ || dtype_ == dtype_of<T>, "tensor: expected elements of {}, got {}", dtype_of<T>, dtype_);
-    return reinterpret_cast<T*>(data_);
+    return reinterpret_cast<T*>(raw());
+  }
+  // The address alone, to be compared with others: the elements may be stored in 8 bits elsewhere.
+  std::byte* address() const { return data_; }
+  // The `columns` elements from `first` on in 8 bits, if they are a row of a matrix that is stored so.
+  QuantisedRow quantised_row(int64_t first, int64_t columns) const {
+    if (!buffer_) return {};
+    return buffer_->quantised_row(data_ + first * static_cast<int64_t>(size_of(dtype_)), columns);
   }
 
   Tensor reshape(const Shape& shape) const;
@@ -41,7 +52,7 @@ class Tensor {
   Buffer* buffer() const { return buffer_.get(); }
   // Must be called after writing to a tensor that GEMMs may read as a weight.
   void contents_changed() const {
-    if (buffer_) buffer_->contents_changed();
+    if (buffer_) buffer_->contents_changed(data_, bytes());
   }
 
  private:

@@ -3,13 +3,14 @@
 // / 2, and a sum by the sum of these.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "base/random.h"
 #include "base/threads.h"
-#include "kernels/cpu/common/processor.h"
 #include "kernels/cpu/gemm/gemm_int8.h"
 #include "kernels/kernels.h"
 
@@ -97,14 +98,22 @@ class Threads {
   int before_ = thread_count();
 };
 
-class Int8Test : public ::testing::Test {
+class Int8Test : public ::testing::TestWithParam<cpu::Int8Kernel> {
  protected:
   void SetUp() override {
-    if (!cpu::kUsesAvx512Vnni) GTEST_SKIP() << "this machine has no int8 products";
+    if (!cpu::available(GetParam())) GTEST_SKIP() << "this machine cannot run the kernel " << cpu::name_of(GetParam());
+    cpu::set_int8_kernel(GetParam());
   }
+  void TearDown() override { cpu::set_int8_kernel(std::nullopt); }
 };
 
-TEST_F(Int8Test, HardShapes) {
+INSTANTIATE_TEST_SUITE_P(Kernels, Int8Test, ::testing::ValuesIn(cpu::kInt8Kernels), [](const auto& test) {
+  std::string name(cpu::name_of(test.param));
+  std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
+  return name;
+});
+
+TEST_P(Int8Test, HardShapes) {
   for (const int64_t n : {1, 15, 16, 17, 63, 64, 65, 130}) {
     for (const int64_t k : {1, 3, 4, 63, 64, 65, 513}) {
       for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 33}) {
@@ -118,7 +127,53 @@ TEST_F(Int8Test, HardShapes) {
   }
 }
 
-TEST_F(Int8Test, ManyColumnsAndManyRows) {
+std::vector<uint32_t> bits_of(const Tensor& y) {
+  std::vector<uint32_t> bits;
+  for (const float x : to_host<float>(y)) bits.push_back(std::bit_cast<uint32_t>(x));
+  return bits;
+}
+
+std::vector<uint32_t> bits_with(cpu::Int8Kernel kernel, const Problem& p) {
+  cpu::set_int8_kernel(kernel);
+  p.weight.contents_changed();  // packed anew, by this kernel
+  cpu::matmul_int8(p.args());
+  return bits_of(p.y);
+}
+
+// Every kernel has the bits of the plain one, also for rows that are all of one magnitude or of very different ones.
+TEST_P(Int8Test, EqualsThePlainKernelToTheBit) {
+  Random random(6);
+  for (const int64_t n : {1, 9, 31, 64, 65, 130}) {
+    for (const int64_t k : {1, 5, 63, 64, 65, 260}) {
+      for (const int64_t m : {1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 33}) {
+        const Problem p(m, n, k, k % 2 == 0);
+        for (const Tensor& t : {p.x, p.weight}) {
+          for (int64_t row = 0; row < t.dim(0); ++row) {
+            const auto kind = random.below(4);
+            for (int64_t i = 0; i < k; ++i) {
+              float& x = t.data<float>()[row * k + i];
+              if (kind == 0) x = x < 0 ? -1.0f : 1.0f;
+              if (kind == 1) x *= std::exp2(static_cast<float>(random.below(40)) - 20.0f);
+              if (kind == 2) x = std::round(x * 254.0f) / 2.0f;  // ties
+            }
+          }
+        }
+        ASSERT_EQ(bits_with(GetParam(), p), bits_with(cpu::Int8Kernel::kPlain, p))
+            << fmt::format("m{} n{} k{}", m, n, k);
+      }
+    }
+  }
+}
+
+// The bits of a product, which are the same on every CPU and with every cap on its instruction set.
+TEST_P(Int8Test, BitsAreThoseOfEveryMachine) {
+  const Problem p(9, 100, 257);
+  uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const uint32_t word : bits_with(GetParam(), p)) hash = (hash ^ word) * 1099511628211u;
+  EXPECT_EQ(hash, 6705869588282684322u);
+}
+
+TEST_P(Int8Test, ManyColumnsAndManyRows) {
   for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 10007, 65}, {5, 10007, 65}, {2, 130, 5003}, {200, 65, 70}}) {
     const Problem p(m, n, k);
     cpu::matmul_int8(p.args());
@@ -129,7 +184,7 @@ TEST_F(Int8Test, ManyColumnsAndManyRows) {
 }
 
 // The products are exactly quantised x times quantised w, summed without error.
-TEST_F(Int8Test, WholeNumbersAreExact) {
+TEST_P(Int8Test, WholeNumbersAreExact) {
   const Problem p(7, 70, 301, false);
   Random random(5);
   for (const Tensor& t : {p.x, p.weight}) {
@@ -147,7 +202,7 @@ TEST_F(Int8Test, WholeNumbersAreExact) {
 }
 
 // All products have the largest magnitude and one sign: the longest sum that int32 can represent.
-TEST_F(Int8Test, LongestSum) {
+TEST_P(Int8Test, LongestSum) {
   const Problem p(1, 16, 1 << 17, false);
   for (const Tensor& t : {p.x, p.weight}) std::fill_n(t.data<float>(), t.size(), 127.0f);
   for (const float sign : {1.0f, -1.0f}) {
@@ -157,7 +212,7 @@ TEST_F(Int8Test, LongestSum) {
   }
 }
 
-TEST_F(Int8Test, ZerosAndExtremes) {
+TEST_P(Int8Test, ZerosAndExtremes) {
   const Problem p(8, 40, 65);
   const auto fill = [&](float* row, float scale) {
     for (int64_t i = 0; i < p.k; ++i) row[i] *= scale;
@@ -178,7 +233,7 @@ TEST_F(Int8Test, ZerosAndExtremes) {
 }
 
 // A row below 2^-100 counts as zero, because its scale has no finite inverse.
-TEST_F(Int8Test, DenormalRows) {
+TEST_P(Int8Test, DenormalRows) {
   const Problem p(2, 20, 33, false);
   for (int64_t i = 0; i < p.k; ++i) p.x_row(0)[i] = 1e-44f;
   for (int64_t i = 0; i < p.k; ++i) p.weight_row(0)[i] = 1e-41f;
@@ -188,7 +243,7 @@ TEST_F(Int8Test, DenormalRows) {
   EXPECT_NE(p.y.data<float>()[p.n + 1], 0.0f);
 }
 
-TEST_F(Int8Test, InfinityAndNaNAreNotHidden) {
+TEST_P(Int8Test, InfinityAndNaNAreNotHidden) {
   for (const float value : {kInfinity, -kInfinity, std::nanf("")}) {
     const Problem p(3, 20, 33);
     p.x_row(1)[32] = value;
@@ -202,7 +257,7 @@ TEST_F(Int8Test, InfinityAndNaNAreNotHidden) {
   }
 }
 
-TEST_F(Int8Test, NothingAroundTheResultIsTouched) {
+TEST_P(Int8Test, NothingAroundTheResultIsTouched) {
   const Problem p(7, 70, 33);
   constexpr int64_t kGap = 5;
   const Tensor wide = empty({(p.m + 1) * (p.n + kGap)}, DType::kF32, Device::cpu());
@@ -219,7 +274,7 @@ TEST_F(Int8Test, NothingAroundTheResultIsTouched) {
 }
 
 // A row has the same bits for any number of threads and any other rows.
-TEST_F(Int8Test, SameBitsForEveryNumberOfThreadsAndRows) {
+TEST_P(Int8Test, SameBitsForEveryNumberOfThreadsAndRows) {
   const Threads threads;
   const Problem p(64, 1000, 513);
   set_thread_count(1);
@@ -241,7 +296,7 @@ TEST_F(Int8Test, SameBitsForEveryNumberOfThreadsAndRows) {
   }
 }
 
-TEST_F(Int8Test, WeightsFollowTheirContents) {
+TEST_P(Int8Test, WeightsFollowTheirContents) {
   const Problem p(3, 70, 51);
   run(p.args());
   expect_near(p, "first");
@@ -256,7 +311,7 @@ TEST_F(Int8Test, WeightsFollowTheirContents) {
 }
 
 // Slices of one weight have separate copies.
-TEST_F(Int8Test, SlicesOfAWeightHaveSeparateCopies) {
+TEST_P(Int8Test, SlicesOfAWeightHaveSeparateCopies) {
   Problem p(3, 64, 32);
   const Tensor whole = p.weight;
   p.n = 32;
@@ -264,6 +319,45 @@ TEST_F(Int8Test, SlicesOfAWeightHaveSeparateCopies) {
     p.weight = whole.slice(row, row + 32);
     run(p.args());
     expect_near(p, fmt::format("rows from {}", row));
+  }
+}
+
+// A weight that is stored in 8 bits gives the bits of its f32 elements, unless rounding the scales twice shows: here
+// they are powers of two. Lookups equal those of the f32 elements to the bit.
+TEST_P(Int8Test, WeightsStoredInEightBits) {
+  for (const auto& [n, k] : {std::pair<int64_t, int64_t>{70, 33}, {64, 64}, {130, 257}}) {
+    const Problem stored(5, n, k), widened(5, n, k);
+    Random random(8);
+    const auto values = std::make_shared<std::vector<int8_t>>();
+    std::vector<float> scales;
+    for (int64_t i = 0; i < n * k; ++i)
+      values->push_back(static_cast<int8_t>(static_cast<int>(random.below(255)) - 127));
+    for (int64_t j = 0; j < n; ++j) {
+      (*values)[static_cast<size_t>(j * k)] = 127;
+      scales.push_back(std::exp2(static_cast<float>(j % 7) - 10.0f));
+    }
+    const QuantisedMatrix matrix = {.rows = n,
+                                    .columns = k,
+                                    .values = values->data(),
+                                    .scales = reinterpret_cast<const std::byte*>(scales.data()),
+                                    .owner = values};
+    stored.weight.buffer()->set_quantised(stored.weight.address(), matrix);
+    widened.weight.buffer()->set_quantised(widened.weight.address(), matrix);
+    widened.weight.contents_changed();
+    ASSERT_FALSE(widened.weight.quantised_row(0, k));
+    run(stored.args());
+    EXPECT_TRUE(stored.weight.buffer()->needs_widening()) << "the weight exists in f32";
+    run(widened.args());
+    EXPECT_EQ(bits_of(stored.y), bits_of(widened.y));
+
+    const Tensor ids = from_host(std::vector<int32_t>{3, 0, 3, 61}, {4}, Device::cpu());
+    const Tensor some = zeros({4, k}, DType::kF32, Device::cpu()), same = zeros_like(some);
+    kernels(Device::cpu())
+        .embedding(stream(Device::cpu()), {.table = stored.weight, .ids = ids, .y = some, .scale = 3});
+    EXPECT_TRUE(stored.weight.buffer()->needs_widening()) << "the table exists in f32";
+    kernels(Device::cpu())
+        .embedding(stream(Device::cpu()), {.table = widened.weight, .ids = ids, .y = same, .scale = 3});
+    EXPECT_EQ(bits_of(some), bits_of(same));
   }
 }
 

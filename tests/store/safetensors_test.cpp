@@ -62,6 +62,49 @@ TEST(Safetensors, PackedRowsComeBackWithinHalfAStep) {
   EXPECT_ERROR(SafetensorsFile(folder.file("y")).read("a", again), "expected a.scale beside it, f32 [3]");
 }
 
+// Rows of 8 bits are read from the file until their f32 elements are; a change of these ends it.
+TEST(Safetensors, PackedRowsStayInEightBits) {
+  const TemporaryFolder folder;
+  const std::vector<float> values = {1.0f, -0.5f, 0.25f, 0.0f, 2.0f, -2.0f, 3.0f, 3.0f};
+  write_packed_safetensors(folder.file("x"), {{"a", from_host(values, {4, 2}, Device::cpu())}}, {});
+  const Tensor all = zeros({12}, DType::kF32, Device::cpu()), a = all.slice(2, 10).reshape({4, 2});
+  all.data<float>()[1] = all.data<float>()[10] = 5.0f;
+  {
+    const SafetensorsFile file(folder.file("x"));
+    file.read("a", a);
+  }
+  const QuantisedRow row = a.quantised_row(2, 2);  // after the file is closed
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row.values[0], 127);
+  EXPECT_FLOAT_EQ(row.scale, 0.25f / 127);
+  EXPECT_TRUE(a.slice(3, 4).quantised_row(0, 2)) << "a slice has its rows";
+  EXPECT_FALSE(a.quantised_row(1, 2)) << "not the begin of a row";
+  EXPECT_FALSE(a.quantised_row(0, 4)) << "two rows";
+  EXPECT_FALSE(all.quantised_row(0, 2)) << "before the matrix";
+  EXPECT_FALSE(all.quantised_row(10, 2)) << "after the matrix";
+  const std::vector<float> got = to_host<float>(all);
+  EXPECT_EQ(got[1], 5.0f);
+  EXPECT_EQ(got[10], 5.0f);
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(got[i + 2], values[i], 0.02f) << i;
+  EXPECT_TRUE(a.quantised_row(2, 2)) << "reading changes nothing";
+  a.data<float>()[0] = 7.0f;
+  a.contents_changed();
+  EXPECT_FALSE(a.quantised_row(2, 2));
+  EXPECT_EQ(to_host<float>(a)[0], 7.0f);
+}
+
+// What changes before it is read in f32 has the elements of the file everywhere else.
+TEST(Safetensors, PackedRowsThatChangeUnread) {
+  const TemporaryFolder folder;
+  write_packed_safetensors(folder.file("x"), {{"a", from_host(std::vector<float>{1, 1, 2, 2}, {2, 2}, Device::cpu())}},
+                           {});
+  const Tensor a = zeros({2, 2}, DType::kF32, Device::cpu());
+  SafetensorsFile(folder.file("x")).read("a", a);
+  a.contents_changed();
+  EXPECT_FALSE(a.quantised_row(0, 2));
+  EXPECT_EQ(to_host<float>(a), (std::vector<float>{1, 1, 2, 2}));
+}
+
 TEST(Safetensors, TheLayoutIsTheOneOthersRead) {
   const TemporaryFolder folder;
   write_safetensors(folder.file("x"), {{"w", from_host(std::vector<float>{1.5f}, {1}, Device::cpu())}}, {});

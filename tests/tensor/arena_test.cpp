@@ -38,6 +38,7 @@ TEST(Arena, IsUsedOnlyInItsScopeAndForItsDevice) {
 TEST(Arena, ReusesReleasedMemory) {
   Arena arena(Device::cpu(), 4096);
   std::byte* a = arena.allocate(1000);
+  arena.allocate(64);
   std::byte* b = arena.allocate(500);
   const size_t used = arena.used();
   arena.release(a, 1000);
@@ -51,6 +52,35 @@ TEST(Arena, ReusesReleasedMemory) {
   arena.rewind();
   EXPECT_EQ(arena.allocate(64), a);
   EXPECT_EQ(arena.allocate(64), a + 64);
+}
+
+TEST(Arena, JoinsAdjacentReleasedMemory) {
+  Arena arena(Device::cpu(), 8192);
+  std::byte* a = arena.allocate(1024);
+  std::byte* b = arena.allocate(512);
+  std::byte* c = arena.allocate(256);
+  arena.allocate(64);
+  const size_t used = arena.used();
+  arena.release(a, 1024);
+  arena.release(c, 256);
+  arena.release(b, 512);
+  EXPECT_EQ(arena.allocate(1024 + 512 + 256), a);
+  EXPECT_EQ(arena.used(), used);
+}
+
+// Large chunks are mapped, and replaced by one at the first rewind.
+TEST(Arena, LargeChunksHoldWhatIsWrittenAndAreAligned) {
+  Arena arena(Device::cpu());
+  constexpr size_t kBytes = (size_t{5} << 20) + 24;
+  for (int pass = 0; pass < 3; ++pass) {
+    for (int i = 0; i < 4; ++i) {
+      std::byte* data = arena.allocate(kBytes);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % kAlignment, 0u);
+      data[0] = data[kBytes - 1] = std::byte{7};
+      EXPECT_EQ(data[0], data[kBytes - 1]);
+    }
+    arena.rewind();
+  }
 }
 
 #if defined(__SANITIZE_ADDRESS__)

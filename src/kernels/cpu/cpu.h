@@ -15,4 +15,9 @@ void check_instruction_set();
 // Describes the CPU and the instruction set in use, for `fovea --version`.
 std::string describe_cpu();
 
+// The precision in which GEMMs of the given one are computed on this CPU: bf16 is f32 where there is no kernel for it.
+Precision computed_precision(Precision precision);
+// Says what --precision f32, bf16 and int8 compute on this CPU, for `fovea info`.
+std::string describe_precisions();
+
 }  // namespace fovea

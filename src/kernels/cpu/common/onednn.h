@@ -1,5 +1,5 @@
-// oneDNN for GEMMs and convolutions in f32. Each thread caches a primitive for each shape, weights are packed once for
-// each version of their contents, and the workspace is ours.
+// oneDNN for GEMMs of activations and for convolutions, in f32. Each thread caches a primitive for each shape, filters
+// are packed once for each version of their contents, and the workspace is ours.
 //
 // oneDNN is capped below AMX before its first primitive, because the tile kernels of version 2.6 crash with SIGILL. Its
 // older GEMMs ("gemm:jit", also used inside convolutions) point the stack pointer at their workspace, so signals are
@@ -43,17 +43,10 @@ constexpr std::string_view kBlocked = "brg";
 
 // ---- products ----------------------------------------------------------------------------------
 
-// A weight in the layout that oneDNN prefers.
-struct F32Pack;
-// Returns null if oneDNN has no such layout on this machine. The matrix must be f32 and cacheable
-// (PackedWeights::can_cache).
-const F32Pack* packed_weight_f32(const Matrix& b, int64_t n, int64_t k);
-
 // c (+)= alpha * a b + bias; the strides are those of the stored rows.
 struct F32Product {
   const float* a = nullptr;
   const float* b = nullptr;
-  const F32Pack* pack = nullptr;  // of b, optional
   const float* bias = nullptr;
   float* c = nullptr;
   int64_t m = 0, n = 0, k = 0;

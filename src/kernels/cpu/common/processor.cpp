@@ -27,12 +27,23 @@ std::string_view name_of(InstructionSet set) { return kNames[static_cast<size_t>
 
 #define FOVEA_HAS(feature) (__builtin_cpu_supports(feature) != 0)
 
+// The registers of CPUID leaf 7, which the compiler's function does not know in full; 0 where there is no such leaf.
+struct Leaf7 {
+  uint32_t a = 0, b = 0, c = 0, d = 0;
+};
+Leaf7 leaf7(uint32_t part) {
+  Leaf7 leaf;
+  asm("cpuid" : "=a"(leaf.a), "=b"(leaf.b), "=c"(leaf.c), "=d"(leaf.d) : "a"(0), "c"(0));
+  if (leaf.a < 7) return {};
+  asm("cpuid" : "=a"(leaf.a), "=b"(leaf.b), "=c"(leaf.c), "=d"(leaf.d) : "a"(7), "c"(part));
+  return leaf;
+}
+bool has_avx_vnni() { return leaf7(0).a >= 1 && (leaf7(1).a >> 4 & 1); }
+bool has_amx_int8() { return leaf7(0).d >> 25 & 1; }
+
 // Returns whether the CPU has AMX with bf16 and the operating system saves the tile registers.
 bool has_amx_bf16() {
-  uint32_t a = 0, b = 0, c = 0, d = 0;
-  asm("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(0), "c"(0));
-  if (a < 7) return false;
-  asm("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(7), "c"(0));
+  const uint32_t d = leaf7(0).d;
   const bool tiles = d >> 24 & 1, products = d >> 22 & 1;
   if (!tiles || !products || !FOVEA_HAS("avx512bf16")) return false;
   uint32_t low = 0, high = 0;
@@ -57,13 +68,11 @@ void detect(Processor& p) {
           : avx512               ? InstructionSet::kAvx512
           : (targets & HWY_AVX2) ? InstructionSet::kAvx2
                                  : InstructionSet::kBaseline;
-  const std::pair<bool, std::string_view> features[] = {{FOVEA_HAS("sse4.1"), "sse4.1"},
-                                                        {FOVEA_HAS("avx2"), "avx2"},
-                                                        {FOVEA_HAS("fma"), "fma"},
-                                                        {FOVEA_HAS("avx512f"), "avx512f"},
-                                                        {FOVEA_HAS("avx512vnni"), "vnni"},
-                                                        {FOVEA_HAS("avx512bf16"), "bf16"},
-                                                        {amx, "amx"}};
+  const std::pair<bool, std::string_view> features[] = {
+      {FOVEA_HAS("sse4.1"), "sse4.1"},   {FOVEA_HAS("avx2"), "avx2"},
+      {FOVEA_HAS("fma"), "fma"},         {has_avx_vnni(), "avx-vnni"},
+      {FOVEA_HAS("avx512f"), "avx512f"}, {FOVEA_HAS("avx512vnni"), "vnni"},
+      {FOVEA_HAS("avx512bf16"), "bf16"}, {amx, "amx"}};
   for (const auto& [there, name] : features) {
     if (there) p.features += fmt::format("{}{}", p.features.empty() ? "" : ", ", name);
   }
@@ -101,6 +110,8 @@ Processor find_out() {
     p.uses_avx512_bf16 = FOVEA_HAS("avx512bf16");
     p.uses_avx512_vnni = FOVEA_HAS("avx512vnni");
   }
+  p.uses_avx_vnni = p.used >= InstructionSet::kAvx2 && has_avx_vnni();
+  p.uses_amx_int8 = p.used == InstructionSet::kAmx && p.uses_avx512_vnni && has_amx_int8();
 #endif
   if (p.capped) cap_highway(p.used);
   return p;

@@ -22,6 +22,8 @@ struct Processor {
   bool capped = false;                              // `used` is lower because of FOVEA_ISA
   bool uses_avx512_bf16 = false;  // instructions for rounding to bf16 and for dot products of bf16 pairs
   bool uses_avx512_vnni = false;  // instruction for dot products of four bytes
+  bool uses_avx_vnni = false;     // the same for 256 bits, without AVX-512
+  bool uses_amx_int8 = false;     // products of tiles of bytes
 };
 
 // Detected at the first call, which also configures Highway. Static initialisers below make this call, so that the cap
@@ -30,6 +32,5 @@ const Processor& processor() noexcept;
 
 // A constant for inner loops, because reading it is cheaper than a call.
 inline const bool kUsesAvx512Bf16 = processor().uses_avx512_bf16;
-inline const bool kUsesAvx512Vnni = processor().uses_avx512_vnni;
 
 }  // namespace fovea::cpu

@@ -8,22 +8,6 @@ namespace fovea::cpu {
 
 namespace {
 
-// The compiler's intrinsics require literal tile numbers.
-struct AmxTiles {
-  FOVEA_AMX void configure(const TileShapes& shapes) { asm volatile("ldtilecfg %0" ::"m"(shapes)); }
-  FOVEA_AMX void release() { asm volatile("tilerelease"); }
-  template <int kIndex> FOVEA_AMX void zero() { asm volatile("tilezero %%tmm%c0" ::"i"(kIndex)); }
-  template <int kIndex> FOVEA_AMX void load(const bf16* from, int64_t row_bytes) {
-    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(row_bytes), "i"(kIndex) : "memory");
-  }
-  template <int kIndex> FOVEA_AMX void store(float* to, int64_t row_bytes) {
-    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(row_bytes), "i"(kIndex) : "memory");
-  }
-  template <int kSum, int kLeft, int kRight> FOVEA_AMX void multiply() {
-    asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kLeft), "i"(kRight));
-  }
-};
-
 void strip_amx(const Strip& strip) { strip_on_tiles<AmxTiles>(strip, finish_avx512); }
 
 }  // namespace

@@ -1,71 +1,10 @@
 // The bf16 GEMM on tiles emulated in plain C++, with simple packing. It specifies the fast kernels, and tests compare
 // them with it; it runs on every machine.
-#include <cassert>
-#include <cstring>
-
 #include "kernels/cpu/gemm/gemm_bf16_tiles.h"
 
 namespace fovea::cpu {
 
 namespace {
-
-// The tiles as the processor manual describes them. Using a tile with a wrong shape faults on the processor and fails
-// an assertion here.
-class EmulatedTiles {
- public:
-  void configure(const TileShapes& shapes) {
-    shapes_ = shapes;
-    for (int i = 0; i < 8; ++i) assert(shapes.rows[i] <= 16 && shapes.row_bytes[i] <= 64);
-    configured_ = true;
-  }
-  void release() { configured_ = false; }
-  template <int kIndex> void zero() {
-    assert(configured_ && shapes_.rows[kIndex] > 0);
-    std::memset(tiles_[kIndex], 0, sizeof tiles_[kIndex]);
-  }
-  template <int kIndex> void load(const bf16* from, int64_t row_bytes) {
-    zero<kIndex>();
-    const auto* row = reinterpret_cast<const std::byte*>(from);
-    for (int i = 0; i < shapes_.rows[kIndex]; ++i, row += row_bytes) {
-      std::memcpy(tiles_[kIndex][i], row, shapes_.row_bytes[kIndex]);
-    }
-  }
-  template <int kIndex> void store(float* to, int64_t row_bytes) {
-    assert(configured_ && shapes_.rows[kIndex] > 0);
-    auto* row = reinterpret_cast<std::byte*>(to);
-    for (int i = 0; i < shapes_.rows[kIndex]; ++i, row += row_bytes) {
-      std::memcpy(row, tiles_[kIndex][i], shapes_.row_bytes[kIndex]);
-    }
-  }
-  // sum[m][n] += left[m][2k] right[k][2n] + left[m][2k+1] right[k][2n+1].
-  template <int kSum, int kLeft, int kRight> void multiply() {
-    static_assert(kSum != kLeft && kSum != kRight && kLeft != kRight);
-    assert(configured_ && shapes_.rows[kLeft] == shapes_.rows[kSum] &&
-           shapes_.row_bytes[kSum] == shapes_.row_bytes[kRight] &&
-           shapes_.row_bytes[kLeft] == 4 * shapes_.rows[kRight]);
-    for (int m = 0; m < shapes_.rows[kSum]; ++m) {
-      for (int k = 0; k < shapes_.rows[kRight]; ++k) {
-        for (int n = 0; n < shapes_.row_bytes[kSum] / 4; ++n) {
-          float sum = at<float>(kSum, m, n);
-          sum += at<bf16>(kLeft, m, 2 * k) * at<bf16>(kRight, k, 2 * n);
-          sum += at<bf16>(kLeft, m, 2 * k + 1) * at<bf16>(kRight, k, 2 * n + 1);
-          std::memcpy(tiles_[kSum][m] + n * sizeof sum, &sum, sizeof sum);
-        }
-      }
-    }
-  }
-
- private:
-  template <class T> float at(int tile, int row, int column) const {
-    T value;
-    std::memcpy(&value, tiles_[tile][row] + static_cast<size_t>(column) * sizeof value, sizeof value);
-    return static_cast<float>(value);
-  }
-
-  TileShapes shapes_;
-  bool configured_ = false;
-  std::byte tiles_[8][16][64];
-};
 
 // Returns element (row, k) of a factor; 0 outside the region.
 template <class T> bf16 element(const Region& region, int64_t row, int64_t k) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "kernels/cpu/gemm/gemm_bf16.h"
+#include "kernels/cpu/gemm/tiles.h"
 
 namespace fovea::cpu {
 
-constexpr int64_t kTile = 16;                    // rows and columns of a tile
 constexpr int64_t kBlockSize = kDepth * kPanel;  // elements of a block of a panel
 constexpr int64_t kTileSize = kDepth * kTile;    // elements of a tile of the right factor
 

@@ -4,36 +4,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 
 #include "kernels/cpu/gemm/gemm_bf16_kernels.h"
 
-#if defined(__x86_64__)
-#define FOVEA_AMX __attribute__((target("amx-tile,amx-bf16")))
-#else
-#define FOVEA_AMX
-#endif
-
 namespace fovea::cpu {
-
-// The operand of LDTILECFG: the shape of each tile.
-struct alignas(64) TileShapes {
-  uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  uint16_t row_bytes[16] = {};
-  uint8_t rows[16] = {};
-};
-
-constexpr int64_t kRowBytes = 64;
-using TileRows = std::array<int64_t, 8>;
-
-inline TileShapes tile_shapes(const TileRows& rows) {
-  TileShapes shapes;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    shapes.rows[i] = static_cast<uint8_t>(rows[i]);
-    shapes.row_bytes[i] = rows[i] ? kRowBytes : 0;
-  }
-  return shapes;
-}
 
 // Prefetches a tile of the right factor that the next block needs.
 inline void prefetch_tile(const bf16* tile) {

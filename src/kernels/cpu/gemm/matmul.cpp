@@ -1,14 +1,18 @@
-// c[g] (+)= alpha * a[g] b[g] + bias. GEMMs with int8 weights, bf16 factors, or f32 factors that may be rounded run on
-// our own kernels; all others in f32 with oneDNN.
+// c[g] (+)= alpha * a[g] b[g] + bias. GEMMs with weights, with bf16 factors, or with f32 factors that may be rounded
+// run on our own kernels; all others in f32 with oneDNN.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/threads.h"
 #include "kernels/cpu/common/convert_bf16.h"
 #include "kernels/cpu/common/onednn.h"
 #include "kernels/cpu/common/workspace.h"
+#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/gemm/gemm_bf16.h"
 #include "kernels/cpu/gemm/gemm_int8.h"
+#include "kernels/cpu/gemm/panel_gemm.h"
 
 namespace fovea::cpu {
 
@@ -84,10 +88,28 @@ template <class Name> F32Matrix in_f32(const Matrix& x, int64_t g, int64_t rows,
   return {copy, columns};
 }
 
+// Our kernel multiplies f32 rows by a weight in panels.
+bool in_panels(const MatmulArgs& args) {
+  const auto f32 = [](const Matrix& x) { return x.tensor.dtype() == DType::kF32; };
+  return PackedWeights::can_cache(args.b) && args.batch == 1 && args.alpha == 1.0f && !args.a.transposed &&
+         f32(args.a) && f32(args.b) && f32(args.c);
+}
+
+void matmul_panels(const MatmulArgs& args) {
+  constexpr int64_t kGrain = 1 << 18;  // fewest multiplications for another thread
+  Workspace unused;                    // the buffer of the weight keeps the copy
+  const PanelWeight weight = panel_weight(args.b, args.n, args.k, Precision::kF32, unused);
+  const PanelRows rows = panel_rows({.view = view_of(args.a), .m = args.m}, weight);
+  const PanelOutput out = {.data = args.c.tensor.data<float>() + args.c.offset,
+                           .row_stride = args.c.row_stride,
+                           .bias = bias_of(args, 0),
+                           .accumulate = args.accumulate};
+  parallel_for(weight.panels(), kGrain / std::max<int64_t>(1, args.m * args.k * kPanel),
+               [&](int64_t begin, int64_t end) { multiply(rows, weight, begin, end, out); });
+}
+
 void matmul_f32(const MatmulArgs& args) {
   const int64_t m = args.m, n = args.n, k = args.k;
-  const bool packs = PackedWeights::can_cache(args.b) && args.b.tensor.dtype() == DType::kF32 && args.batch == 1;
-  const F32Pack* pack = packs ? packed_weight_f32(args.b, n, k) : nullptr;
   for_batch(args, [&](int64_t g) {
     const bool ta = args.a.transposed, tb = args.b.transposed;
     const F32Matrix a = in_f32<struct WideLeft>(args.a, g, ta ? k : m, ta ? m : k);
@@ -95,7 +117,6 @@ void matmul_f32(const MatmulArgs& args) {
     const F32Matrix c = in_f32<struct WideResult>(args.c, g, m, n);
     multiply_f32({.a = a.data,
                   .b = b.data,
-                  .pack = pack,
                   .bias = bias_of(args, g),
                   .c = c.data,
                   .m = m,
@@ -139,9 +160,27 @@ void matmul(Stream&, const MatmulArgs& args) {
     matmul_int8(args);
   } else if (in_bf16(args)) {
     matmul_bf16(args);
+  } else if (in_panels(args)) {
+    matmul_panels(args);
   } else {
     matmul_f32(args);
   }
 }
 
 }  // namespace fovea::cpu
+
+namespace fovea {
+
+Precision computed_precision(Precision precision) {
+  const bool rounds = cpu::bf16_kernel() != cpu::Bf16Kernel::kNone;
+  return precision == Precision::kBF16 && !rounds ? Precision::kF32 : precision;
+}
+
+std::string describe_precisions() {
+  const bool rounds = cpu::bf16_kernel() != cpu::Bf16Kernel::kNone;
+  const std::string bf16 = rounds ? fmt::format("bf16 ({})", cpu::name_of(cpu::bf16_kernel())) : "f32";
+  return fmt::format("--precision on this CPU: bf16 computes in {}; int8 in int8 ({}), recurrent layers in {}", bf16,
+                     cpu::name_of(cpu::int8_kernel()), bf16);
+}
+
+}  // namespace fovea

@@ -1,6 +1,6 @@
-// f32 GEMM with oneDNN. Its blocked kernels ("brg") read packed weights and dense matrices, and sum over k in order for
-// any number of threads, except for a large k of a transposed left factor, which is split here. All other GEMMs use its
-// older kernels, which do not: they are split into pieces of a fixed size, each computed on one thread.
+// f32 GEMM with oneDNN, of two activations. Its blocked kernels ("brg") read dense matrices, and sum over k in order
+// for any number of threads, except for a large k of a transposed left factor, which is split here. All other GEMMs use
+// its older kernels, which do not: they are split into pieces of a fixed size, each computed on one thread.
 #include <algorithm>
 #include <bit>
 
@@ -11,12 +11,6 @@
 namespace fovea::cpu {
 
 using dnnl::memory;
-
-struct F32Pack : PackedCopy {
-  memory packed;
-  memory plain;  // the unpacked weight
-  dnnl::reorder reorder;
-};
 
 namespace {
 
@@ -34,7 +28,7 @@ enum Place : size_t { kA, kB, kC, kBias };
 
 std::unique_ptr<Prepared> make_product(const F32Product& p) {
   const memory::desc a = plain_desc(p.m, p.k, p.a_stride, p.a_transposed);
-  const memory::desc b = p.pack ? p.pack->packed.get_desc() : plain_desc(p.k, p.n, p.b_stride, p.b_transposed);
+  const memory::desc b = plain_desc(p.k, p.n, p.b_stride, p.b_transposed);
   const memory::desc c = plain_desc(p.m, p.n, p.c_stride, false);
   const memory::desc bias = p.bias ? plain_desc(1, p.n, p.n, false) : memory::desc();
   dnnl::primitive_attr attr = with_our_scratchpad();
@@ -58,10 +52,10 @@ Prepared& prepared_product(const F32Product& p) {
                             p.n,
                             p.k,
                             p.a_stride,
-                            p.pack ? 0 : p.b_stride,
+                            p.b_stride,
                             p.c_stride,
                             p.a_transposed,
-                            p.pack ? 2 : p.b_transposed,
+                            p.b_transposed,
                             p.bias != nullptr,
                             p.accumulate,
                             std::bit_cast<int32_t>(p.alpha)};
@@ -70,11 +64,7 @@ Prepared& prepared_product(const F32Product& p) {
 
 void run_product(Prepared& prepared, const F32Product& p) {
   prepared.bind(kA, p.a);
-  if (p.pack) {
-    prepared.bind(kB, p.pack->packed);
-  } else {
-    prepared.bind(kB, p.b);
-  }
+  prepared.bind(kB, p.b);
   prepared.bind(kC, p.c);
   if (p.bias) prepared.bind(kBias, p.bias);
   prepared.run();
@@ -104,9 +94,8 @@ void multiply_in_pieces(const F32Product& p) {
   });
 }
 
-void multiply_whole(F32Product p) {
+void multiply_whole(const F32Product& p) {
   if (Prepared& whole = prepared_product(p); whole.implemented_by(kBlocked)) return run_product(whole, p);
-  p.pack = nullptr;
   multiply_in_pieces(p);
 }
 
@@ -117,32 +106,6 @@ void add_bias(const F32Product& p) {
 }
 
 }  // namespace
-
-const F32Pack* packed_weight_f32(const Matrix& b, int64_t n, int64_t k) {
-  const auto make = [&] {
-    const OneDnnScope scope;
-    const OneThread alone;  // the layout must not depend on the number of threads
-    constexpr int64_t kUsualRows = 64;
-    const memory::desc any({k, n}, memory::data_type::f32, memory::format_tag::any);
-    const dnnl::matmul::primitive_desc best(
-        {plain_desc(kUsualRows, k, k, false), any, plain_desc(kUsualRows, n, n, false)}, onednn_engine());
-    auto pack = std::make_unique<F32Pack>();
-    if (!std::string_view(best.impl_info_str()).starts_with(kBlocked)) return pack;
-    void* data = b.tensor.data<float>() + b.offset;
-    pack->packed = memory(best.weights_desc(), onednn_engine());
-    pack->plain = memory(plain_desc(k, n, b.row_stride, b.transposed), onednn_engine(), data);
-    pack->reorder = dnnl::reorder(pack->plain, pack->packed);
-    return pack;
-  };
-  const auto fill = [](F32Pack& stale) {
-    if (!stale.packed) return;
-    const OneDnnScope scope;
-    dnnl::stream stream(onednn_engine());
-    stale.reorder.execute(stream, stale.plain, stale.packed);
-  };
-  const auto& pack = PackedWeights::get<F32Pack>(b, {PackedWeightKey::Layout::kF32, b, n, k}, make, fill);
-  return pack.packed ? &pack : nullptr;
-}
 
 void multiply_f32(const F32Product& product) {
   publish_thread_count();  // oneDNN plans with it
@@ -155,7 +118,6 @@ void multiply_f32(const F32Product& product) {
   if (bias_apart) p.bias = nullptr;
 
   if (p.a_transposed && p.k >= kSplitFrom) {
-    p.pack = nullptr;
     const int64_t parts = (p.k + kPartDepth - 1) / kPartDepth;
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t begin = product.k * part / parts, end = product.k * (part + 1) / parts;

@@ -6,7 +6,7 @@ PackedWeightKey::PackedWeightKey(Layout wanted, const Matrix& matrix, int64_t co
     : layout(wanted),
       transposed(matrix.transposed),
       dtype(matrix.tensor.dtype()),
-      offset(matrix.tensor.raw() - matrix.tensor.buffer()->data() +
+      offset(matrix.tensor.address() - matrix.tensor.buffer()->data() +
              matrix.offset * static_cast<int64_t>(size_of(matrix.tensor.dtype()))),
       row_stride(matrix.row_stride),
       n(columns),

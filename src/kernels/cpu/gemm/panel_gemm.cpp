@@ -1,15 +1,14 @@
 // The f32 kernel keeps sums of up to 12 rows by two registers: for each k it loads two registers of the panel and
-// broadcasts one value of each row. A panel is 32 columns wide for every instruction set, so that packed copies and
-// bits do not depend on it.
+// broadcasts one value of each row. One or two rows have too few sums to hide the latency of an addition, so that they
+// use more registers: the whole panel, and for one row several panels at once. A panel is 32 columns wide for every
+// instruction set, so that packed copies and bits do not depend on it.
 #include "kernels/cpu/gemm/panel_gemm.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "base/threads.h"
 #include "kernels/cpu/common/convert_bf16.h"
-#include "kernels/cpu/gemm/packed_weights.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm/panel_gemm.cpp"
@@ -25,7 +24,8 @@ struct PanelTile {
   const float *a, *b;
   int64_t a_stride, depth;
   int64_t rows, columns;
-  PanelOutput out;  // starts at the first element of the tile
+  PanelOutput out;       // starts at the first element of the tile
+  int64_t panel_stride;  // elements from one panel to the next, for several of them
 };
 
 }  // namespace fovea::cpu
@@ -38,8 +38,9 @@ namespace fovea::cpu::HWY_NAMESPACE {
 // The number of rows whose sums, two registers each, fit into the 32 or 16 registers.
 constexpr int kRegisters = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM ? 32 : 16;
 constexpr int kHeight = kRegisters == 32 ? 12 : 6;
-constexpr int64_t kWidth = 2 * kLanes;
-static_assert(kPanel % kWidth == 0);
+static_assert(kPanel % (2 * kLanes) == 0);
+// The registers of sums of a row: the whole panel for two rows, if there are enough.
+constexpr int vectors_of(int rows) { return rows <= 2 ? static_cast<int>(std::min<int64_t>(4, kPanel / kLanes)) : 2; }
 
 template <class Lanes>
 HWY_INLINE void finish(Floats sum, int64_t column, float* c, const PanelOutput& out, Lanes lanes) {
@@ -47,34 +48,71 @@ HWY_INLINE void finish(Floats sum, int64_t column, float* c, const PanelOutput& 
   if (out.accumulate) sum += load(c + column, lanes);
   store(sum, c + column, lanes);
 }
+// Writes the sums of columns [column, column + kLanes), as far as the tile has them.
+HWY_INLINE void finish(Floats sum, int64_t column, float* c, const PanelTile& tile) {
+  const int64_t left = tile.columns - column;
+  if (left >= kLanes) {
+    finish(sum, column, c, tile.out, AllLanes{});
+  } else if (left > 0) {
+    finish(sum, column, c, tile.out, FirstLanes{left});
+  }
+}
 
-// kRows rows by columns [column, column + kWidth) of the panel.
+// kRows rows by columns [column, column + kVectors kLanes) of the panel.
 template <int kRows> void multiply_tile(const PanelTile& tile, int64_t column) {
-  Floats sum[kRows][2];
+  constexpr int kVectors = vectors_of(kRows);
+  Floats sum[kRows][kVectors];
 #pragma GCC unroll 12
-  for (int r = 0; r < kRows; ++r) sum[r][0] = sum[r][1] = Floats(0);
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = Floats(0);
+  }
   const float* b = tile.b + column;
   for (int64_t k = 0; k < tile.depth; ++k, b += kPanel) {
-    const Floats b0 = load(b), b1 = load(b + kLanes);
+    Floats columns[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) columns[v] = load(b + v * kLanes);
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
       const Floats a(tile.a[r * tile.a_stride + k]);
-      sum[r][0] = mul_add(a, b0, sum[r][0]);
-      sum[r][1] = mul_add(a, b1, sum[r][1]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = mul_add(a, columns[v], sum[r][v]);
     }
   }
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
     float* c = tile.out.data + r * tile.out.row_stride;
-#pragma GCC unroll 2
-    for (int v = 0; v < 2; ++v) {
-      const int64_t at = column + v * kLanes, left = tile.columns - at;
-      if (left >= kLanes) {
-        finish(sum[r][v], at, c, tile.out, AllLanes{});
-      } else if (left > 0) {
-        finish(sum[r][v], at, c, tile.out, FirstLanes{left});
-      }
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) finish(sum[r][v], column + v * kLanes, c, tile);
+  }
+}
+
+// One row by kPanels panels, which are read side by side.
+template <int kPanels> void multiply_row(const PanelTile& tile) {
+  constexpr int kVectors = static_cast<int>(kPanel / kLanes);
+  constexpr int64_t kAhead = 16 * kPanel;  // prefetch distance, in elements
+  Floats sum[kPanels][kVectors];
+#pragma GCC unroll 8
+  for (int p = 0; p < kPanels; ++p) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = Floats(0);
+  }
+  const float* b = tile.b;
+  for (int64_t k = 0; k < tile.depth; ++k, b += kPanel) {
+    const Floats a(tile.a[k]);
+#pragma GCC unroll 8
+    for (int p = 0; p < kPanels; ++p) {
+      const float* columns = b + p * tile.panel_stride;
+      __builtin_prefetch(columns + kAhead);
+      __builtin_prefetch(columns + kAhead + kPanel / 2);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sum[p][v] = mul_add(a, load(columns + v * kLanes), sum[p][v]);
     }
+  }
+#pragma GCC unroll 8
+  for (int p = 0; p < kPanels; ++p) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) finish(sum[p][v], p * kPanel + v * kLanes, tile.out.data, tile);
   }
 }
 
@@ -92,8 +130,25 @@ void multiply_panel(const PanelTile& panel) {
     PanelTile tile = panel;
     tile.a += row * panel.a_stride;
     tile.out.data += row * panel.out.row_stride;
-    for (int64_t column = 0; column < panel.columns; column += kWidth)
+    const int64_t width = kLanes * vectors_of(static_cast<int>(rows));
+    for (int64_t column = 0; column < panel.columns; column += width)
       kTiles[static_cast<size_t>(rows - 1)](tile, column);
+  }
+}
+
+// One row by any number of panels: as many at once as have eight registers of sums.
+void multiply_one_row(const PanelTile& whole) {
+  constexpr int64_t kAtOnce = std::max<int64_t>(1, 8 * kLanes / kPanel);
+  const int64_t panels = (whole.columns + kPanel - 1) / kPanel;
+  PanelTile tile = whole;
+  for (int64_t panel = 0; panel < panels;) {
+    const int64_t count = panels - panel >= kAtOnce ? kAtOnce : 1;
+    tile.columns = whole.columns - panel * kPanel;
+    count == 1 ? multiply_row<1>(tile) : multiply_row<static_cast<int>(kAtOnce)>(tile);
+    tile.b += count * tile.panel_stride;
+    tile.out.data += count * kPanel;
+    if (tile.out.bias) tile.out.bias += count * kPanel;
+    panel += count;
   }
 }
 
@@ -104,89 +159,7 @@ HWY_AFTER_NAMESPACE();
 namespace fovea::cpu {
 
 HWY_EXPORT(multiply_panel);
-
-namespace {
-
-struct F32Panels : PackedCopy {
-  explicit F32Panels(size_t count) : data(memory.get<float>(count)) {}
-  Workspace memory;
-  float* data;
-};
-
-// A weight [k,n] (stored transposed: [n,k]) that is packed into panels.
-struct Packing {
-  const float* from;
-  int64_t n, k, stride;
-  bool transposed;
-  float* to;
-
-  // Packs 16 rows of a panel: one cache line of each stored row if it is transposed.
-  static constexpr int64_t kRows = 16;
-  int64_t blocks() const { return (k + kRows - 1) / kRows; }
-  void pack(int64_t panel, int64_t block) const {
-    const int64_t row = block * kRows, rows = std::min(kRows, k - row);
-    const int64_t column = panel * kPanel, columns = std::min(kPanel, n - column);
-    float* packed = to + (panel * k + row) * kPanel;
-    if (columns < kPanel) std::fill_n(packed, rows * kPanel, 0.0f);
-    if (transposed) {
-      for (int64_t j = 0; j < columns; ++j) {
-        for (int64_t i = 0; i < rows; ++i) packed[i * kPanel + j] = from[(column + j) * stride + row + i];
-      }
-    } else {
-      for (int64_t i = 0; i < rows; ++i) std::copy_n(from + (row + i) * stride + column, columns, packed + i * kPanel);
-    }
-  }
-};
-
-// Packs in the order in which the weight is stored.
-void pack_whole(const Matrix& weight, int64_t n, int64_t k, float* to) {
-  const Packing packing = {.from = weight.tensor.data<float>() + weight.offset,
-                           .n = n,
-                           .k = k,
-                           .stride = weight.row_stride,
-                           .transposed = weight.transposed,
-                           .to = to};
-  parallel_for((n + kPanel - 1) / kPanel, 1, [&](int64_t begin, int64_t end) {
-    const int64_t blocks = packing.blocks(), panels = end - begin;
-    for (int64_t i = 0; i < panels * blocks; ++i) {
-      if (packing.transposed) {
-        packing.pack(begin + i / blocks, i % blocks);
-      } else {
-        packing.pack(begin + i % panels, i / panels);
-      }
-    }
-  });
-}
-
-}  // namespace
-
-PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Workspace& buffer) {
-  PanelWeight panels = {.n = n, .k = k};
-  const bool kept = PackedWeights::can_cache(weight);
-  if (precision != Precision::kF32 && bf16_kernel() != Bf16Kernel::kNone) {
-    if (kept) {
-      panels.rounded = packed_weight(weight, n, k);
-    } else {
-      panels.rounded = {.n = n, .k = k};
-      bf16* data = buffer.get<bf16>(static_cast<size_t>(panels.rounded.size()));
-      pack_columns(view_of(weight), panels.rounded, data);
-      panels.rounded.data = data;
-    }
-    return panels;
-  }
-  const auto count = static_cast<size_t>(panels.panels() * k * kPanel);
-  if (kept) {
-    const auto& pack = PackedWeights::get<F32Panels>(
-        weight, {PackedWeightKey::Layout::kPanels, weight, n, k}, [&] { return std::make_unique<F32Panels>(count); },
-        [&](F32Panels& stale) { pack_whole(weight, n, k, stale.data); });
-    panels.whole = pack.data;
-  } else {
-    float* data = buffer.get<float>(count);
-    pack_whole(weight, n, k, data);
-    panels.whole = data;
-  }
-  return panels;
-}
+HWY_EXPORT(multiply_one_row);
 
 PanelRows panel_rows(const Rows& rows, const PanelWeight& weight) {
   if (!weight.whole) {
@@ -213,6 +186,22 @@ void multiply(const PanelRows& rows, const PanelWeight& weight, int64_t begin, i
   const int64_t parts = (weight.k + kMaxDepth - 1) / kMaxDepth;
   for (int64_t part = 0; part < parts; ++part) {
     const int64_t k = weight.k * part / parts, depth = weight.k * (part + 1) / parts - k;
+    if (rows.m == 1) {
+      const int64_t column = begin * kPanel;
+      HWY_DYNAMIC_DISPATCH(multiply_one_row)
+      ({.a = rows.whole + k,
+        .b = weight.whole + (begin * weight.k + k) * kPanel,
+        .a_stride = rows.stride,
+        .depth = depth,
+        .rows = 1,
+        .columns = std::min(end * kPanel, weight.n) - column,
+        .out = {.data = out.data + column,
+                .row_stride = out.row_stride,
+                .bias = out.bias && part == 0 ? out.bias + column : nullptr,
+                .accumulate = out.accumulate || part > 0},
+        .panel_stride = weight.k * kPanel});
+      continue;
+    }
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t column = panel * kPanel;
       HWY_DYNAMIC_DISPATCH(multiply_panel)

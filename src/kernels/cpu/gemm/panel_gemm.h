@@ -1,6 +1,6 @@
-// GEMM of a few rows at a time by one weight, for recurrent layers. The columns of the weight are packed into panels of
-// 32, which the caller distributes to its own threads. bf16 GEMMs use the kernels of gemm_bf16.h, f32 GEMMs a kernel of
-// this file. The order of a sum over k depends on k alone.
+// GEMM of rows by one weight in panels of 32 columns, which the caller distributes to its own threads: a few rows at a
+// time in a recurrent layer, any number in a linear one. bf16 GEMMs use the kernels of gemm_bf16.h, f32 GEMMs a kernel
+// of this file. The order of a sum over k depends on k alone.
 #pragma once
 
 #include "kernels/cpu/common/workspace.h"

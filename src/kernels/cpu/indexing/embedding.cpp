@@ -9,9 +9,23 @@ HWY_BEFORE_NAMESPACE();
 namespace fovea::cpu::HWY_NAMESPACE {
 namespace {
 
+// A table in 8 bits: only the rows that are looked up become f32.
+void quantised_embedding(const EmbeddingArgs& args) {
+  const int64_t rows = args.ids.size(), width = args.table.dim(-1);
+  const int32_t* ids = args.ids.data<int32_t>();
+  with_type_of(args.y, [&]<class Y>(Y) {
+    for (int64_t row = 0; row < rows; ++row) {
+      const QuantisedRow from = args.table.quantised_row(ids[row] * width, width);
+      Y* to = args.y.data<Y>() + row * width;
+      for (int64_t i = 0; i < width; ++i) to[i] = Y(from.scale * static_cast<float>(from.values[i]) * args.scale);
+    }
+  });
+}
+
 void embedding(const EmbeddingArgs& args) {
   const int64_t rows = args.ids.size(), width = args.table.dim(-1), height = args.table.dim(0) / args.tables;
   const int32_t* ids = args.ids.data<int32_t>();
+  if (args.tables == 1 && args.table.quantised_row(0, width)) return quantised_embedding(args);
   const Floats scale(args.scale);
   with_type_of(args.y, [&]<class Y>(Y) {
     with_type_of(args.table, [&]<class P>(P) {
