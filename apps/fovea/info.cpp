@@ -7,6 +7,7 @@
 
 #include "base/thousands.h"
 #include "fovea/commands.h"
+#include "kernels/cpu/cpu.h"
 #include "store/caption_folder.h"
 #include "store/classifier_folder.h"
 #include "store/model_folder.h"
@@ -134,6 +135,7 @@ int info(const std::string& given, bool tensors) {
   } else {
     describe(folder, load_model(folder, Device::cpu()), tensors);
   }
+  fmt::print("{}\n{}\n", describe_cpu(), describe_precisions());
   return kDone;
 }
 

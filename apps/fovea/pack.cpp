@@ -29,8 +29,12 @@ int pack(const std::string& from, const std::string& to) {
   } else {
     save_packed(to, load_model(folder, Device::cpu()));
   }
-  const auto size = [](const std::string& of) {
-    return static_cast<double>(std::filesystem::file_size(of + "/model.safetensors")) / 1e6;
+  const auto size = [](const std::string& of) {  // of all weights, in MB
+    double bytes = 0;
+    for (const auto& file : std::filesystem::directory_iterator(of)) {
+      if (file.path().extension() == ".safetensors") bytes += static_cast<double>(file.file_size());
+    }
+    return bytes / 1e6;
   };
   fmt::print("{}: {:.1f} MB; {} is {:.1f} MB\n", to, size(to), folder, size(folder));
   return kDone;

@@ -13,6 +13,7 @@
 #include "fovea/flags.h"
 #include "fovea/mistakes.h"
 #include "fovea/output.h"
+#include "kernels/cpu/cpu.h"
 #include "store/shipped.h"
 #include "text/lines.h"
 
@@ -43,7 +44,20 @@ struct TranslateFlags : ModelFlags {
   SearchOptions search;  // with the flags
 };
 
-std::string json_line(const std::string& source, const Translation& translation, const Words& words) {
+// The precision in which the products are really computed.
+std::string_view computed_precision(const Translator& translator, const std::string& requested) {
+  const bool on_host = translator.model().parameters->device().on_host();
+  const Precision precision = precision_named(requested);
+  switch (on_host ? fovea::computed_precision(precision) : precision) {
+    case Precision::kF32: return "f32";
+    case Precision::kBF16: return "bf16";
+    case Precision::kInt8: return "int8";
+  }
+  return requested;
+}
+
+std::string json_line(const std::string& source, const Translation& translation, const Words& words,
+                      std::string_view precision) {
   Json candidates = Json::array();
   for (const Translation::Candidate& c : translation.candidates) {
     candidates.push_back({{"text", c.text},
@@ -55,6 +69,7 @@ std::string json_line(const std::string& source, const Translation& translation,
               {std::string(words.result), translation.text()},
               {"source_tokens", translation.source_tokens},
               {"cut", translation.truncated},
+              {"precision", precision},
               {"candidates", std::move(candidates)}}
       .dump();
 }
@@ -74,8 +89,8 @@ std::string text_lines(int64_t number, const Translation& translation, bool seve
   return out;
 }
 
-// Translates lines as they are read. Warns of each truncated source, once of all unknown words and once of all
-// translations that reached the maximum length.
+// Translates lines as they are read, and writes each translation as soon as those before it are written. Warns of each
+// truncated source, once of all unknown words and once of all translations that reached the maximum length.
 class LineTranslator {
  public:
   explicit LineTranslator(const TranslateFlags& flags) : flags_(flags), output_(flags.output) {}
@@ -86,28 +101,17 @@ class LineTranslator {
     const auto show = [&](int64_t done) {
       console_.live(fmt::format("{} {}", counted(before_ + done, flags_.words.unit), flags_.words.done));
     };
-    const std::vector<Translation> translations = translator_->translate(lines, flags_.search, show);
-    std::string text;
-    for (size_t i = 0; i < lines.size(); ++i) {
-      const int64_t number = before_ + static_cast<int64_t>(i);
-      if (translations[i].truncated) {
-        console_.line(fmt::format("{}: warning: truncated to {} of {} tokens (--max-source)", place(number),
-                                  thousands(translator_->max_source()), thousands(translations[i].source_tokens)));
+    const auto write = [&](int64_t first, std::span<Translation> translations) {
+      std::string text;
+      for (size_t i = 0; i < translations.size(); ++i) {
+        const int64_t line = first + static_cast<int64_t>(i);
+        text += take(before_ + line, lines[static_cast<size_t>(line)], translations[i]);
       }
-      if (translations[i].unknown_tokens > 0 && with_unknown_++ == 0) {
-        first_unknown_ = fmt::format("{}: warning: the model does not know {}", place(number),
-                                     quoted(translator_->unknown(lines[i])));
-        if (const std::string spaced = translator_->spaced(lines[i]); !spaced.empty()) {
-          first_unknown_ += fmt::format("; it reads single characters, separated by spaces: \"{}\"", spaced);
-        }
-      }
-      if (!translations[i].candidates.front().hypothesis.finished && unfinished_++ == 0)
-        first_unfinished_ = place(number);
-      text += flags_.json ? json_line(lines[i], translations[i], flags_.words) + "\n"
-                          : text_lines(number + 1, translations[i], flags_.search.nbest > 1);
-    }
+      console_.finish();
+      output_.write(text);
+    };
+    translator_->translate(translator_->tokenise_source(lines), flags_.search, write, show);
     console_.finish();
-    output_.write(text);
     before_ += static_cast<int64_t>(lines.size());
   }
   void end() {
@@ -126,6 +130,24 @@ class LineTranslator {
   }
 
  private:
+  // Returns the output for a line, and counts and warns.
+  std::string take(int64_t number, const std::string& line, const Translation& translation) {
+    if (translation.truncated) {
+      console_.line(fmt::format("{}: warning: truncated to {} of {} tokens (--max-source)", place(number),
+                                thousands(translator_->max_source()), thousands(translation.source_tokens)));
+    }
+    if (translation.unknown_tokens > 0 && with_unknown_++ == 0) {
+      first_unknown_ =
+          fmt::format("{}: warning: the model does not know {}", place(number), quoted(translator_->unknown(line)));
+      if (const std::string spaced = translator_->spaced(line); !spaced.empty()) {
+        first_unknown_ += fmt::format("; it reads single characters, separated by spaces: \"{}\"", spaced);
+      }
+    }
+    if (!translation.candidates.front().hypothesis.finished && unfinished_++ == 0) first_unfinished_ = place(number);
+    if (!flags_.json) return text_lines(number + 1, translation, flags_.search.nbest > 1);
+    return json_line(line, translation, flags_.words, computed_precision(*translator_, flags_.translator.precision)) +
+           "\n";
+  }
   std::string place(int64_t number) const {
     if (!flags_.files.empty()) return flags_.files[static_cast<size_t>(number)];
     const std::string input = !flags_.texts.empty() ? "text" : flags_.input == "-" ? "standard input" : flags_.input;

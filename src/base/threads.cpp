@@ -1,10 +1,10 @@
 #include "base/threads.h"
 
 #include <omp.h>
-#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): setenv
-#include <unistd.h>
 
 #include <atomic>
+#include <exception>
+#include <mutex>
 
 #include "base/signals.h"
 #include "base/thread_governor.h"
@@ -24,12 +24,6 @@ void __tsan_release(void* address);
 #endif
 
 namespace fovea {
-
-void bound_spinning(char** argv) {
-  if (getenv("GOMP_SPINCOUNT") != nullptr || getenv("OMP_WAIT_POLICY") != nullptr) return;
-  setenv("GOMP_SPINCOUNT", "10000", 1);  // a tenth of a millisecond or two
-  execv("/proc/self/exe", argv);         // if it fails, the program continues without the limit
-}
 
 namespace {
 
@@ -136,5 +130,37 @@ void run_parts(int parts, Part part, void* context) {
 void add_wait(Clock::duration waited) { adaptation.waited += waited; }
 
 }  // namespace detail
+
+namespace {
+
+// The number of threads for tasks. It ignores competing programs: a thread without a core delays only its own task.
+int64_t task_threads(int64_t tasks) {
+  if (omp_in_parallel()) return 1;
+  const int64_t threads = adaptation.active() ? adaptation.wanted_count() : omp_get_max_threads();
+  return 2 * tasks < threads ? 1 : std::min(tasks, threads);
+}
+
+}  // namespace
+
+void run_tasks(int64_t count, const std::function<void(TaskQueue&)>& work) {
+  TaskQueue queue(count);
+  const int64_t threads = task_threads(count);
+  if (threads <= 1) return work(queue);
+  std::exception_ptr error;
+  std::mutex mutex;  // for `error`
+  auto part = [&](int, int) {
+    try {
+      work(queue);
+    } catch (...) {
+      queue.cancel();
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+    }
+  };
+  detail::Region region{
+      [](void* context, int index, int parts) { (*static_cast<decltype(part)*>(context))(index, parts); }, &part};
+  detail::run_team(static_cast<int>(threads), &region);
+  if (error) std::rethrow_exception(error);
+}
 
 }  // namespace fovea

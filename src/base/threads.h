@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <type_traits>
 
 namespace fovea {
@@ -34,11 +36,10 @@ class ThreadCountScope {
 // Passes thread_count() to OpenMP, and so to oneDNN. The two numbers differ inside a parallel region.
 void publish_thread_count();
 
-// To be called first in main(). OpenMP's idle threads spin for milliseconds before they sleep. On a machine that others
-// use, too, that can slow a program down a hundredfold, because the thread that the others wait for gets no core.
-// OpenMP reads the limit on spinning from the environment when a program is loaded, so this function sets it and
-// executes the program again, once. A limit that the user has set is respected.
-void bound_spinning(char** argv);
+// A program that calls this function limits how long OpenMP's idle threads spin before they sleep. By default they spin
+// for milliseconds, which on a machine that others use, too, can slow a program down a hundredfold, because the thread
+// that the others wait for gets no core. A limit that the user has set is respected.
+void bound_spinning();
 
 namespace detail {
 using Part = void (*)(void* context, int part, int parts);
@@ -63,5 +64,27 @@ template <class Body> void parallel_for(int64_t count, int64_t grain, Body&& bod
   const int parts = static_cast<int>(std::min<int64_t>(thread_count(), most));
   parallel_parts(parts, [&](int part, int of) { body(count * part / of, count * (part + 1) / of); });
 }
+
+// Tasks that are numbered from 0. Each thread takes the next one when it has finished its last.
+class TaskQueue {
+ public:
+  explicit TaskQueue(int64_t count) : count_(count) {}
+  // Returns -1 when no task is left.
+  int64_t next() {
+    const int64_t task = next_.fetch_add(1, std::memory_order_relaxed);
+    return task < count_ ? task : -1;
+  }
+  void cancel() { next_.store(count_, std::memory_order_relaxed); }
+
+ private:
+  int64_t count_;
+  std::atomic<int64_t> next_ = 0;
+};
+
+// Calls work(queue) on several threads, each of which takes tasks until none is left; parallel work inside a task uses
+// one thread. If the tasks would occupy less than half of the threads, they run one after the other on the calling
+// thread, and parallel work inside them uses all threads. An exception ends the work of all threads after their current
+// tasks and is rethrown.
+void run_tasks(int64_t count, const std::function<void(TaskQueue&)>& work);
 
 }  // namespace fovea

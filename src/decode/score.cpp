@@ -1,6 +1,8 @@
 // Teacher forcing: the log-probabilities of given targets, all tokens of a target at once, and attention weights.
+#include <mutex>
 #include <optional>
 
+#include "decode/batch_threads.h"
 #include "decode/ensemble.h"
 #include "decode/search.h"
 
@@ -61,20 +63,19 @@ std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, con
   std::vector<Hypothesis> scored(static_cast<size_t>(pairs.size()));
   if (scored.empty()) return scored;
   check(pairs.has_target(), "score: expected targets, got sources only");
-  BatchOptions in_order = batches;
-  in_order.shuffle = false;
-  Batcher batcher(pairs, in_order);
-  Arena arena(device);
+  std::mutex mutex;  // for `finished` and `done`
   int64_t finished = 0;
-  for (int64_t i = 0; i < batcher.batches(); ++i) {
-    Batch batch = batcher.next(device, {.vocabulary = copies});
-    if (options.images != nullptr) add_images(batch, *options.images);
-    arena.rewind();
+  for_each_batch(pairs, batches, device, {.vocabulary = copies}, [&](const NextBatch& next) {
+    Arena arena(device);
     const ArenaScope scope(&arena);
-    score_batch(models, batch, options, scored);
-    finished += std::ssize(batch.rows);
-    if (done) done(finished);
-  }
+    for (Batch batch; next(batch); arena.rewind()) {
+      if (options.images != nullptr) add_images(batch, *options.images);
+      score_batch(models, batch, options, scored);
+      const std::lock_guard lock(mutex);
+      finished += std::ssize(batch.rows);
+      if (done) done(finished);
+    }
+  });
   for (size_t i = 0; i < scored.size(); ++i) {
     const auto target = pairs.target(static_cast<int64_t>(i));
     scored[i].ids.assign(target.begin(), target.end());

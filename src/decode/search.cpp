@@ -6,7 +6,10 @@
 #include <cassert>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <optional>
 
+#include "decode/batch_threads.h"
 #include "decode/beam.h"
 #include "decode/ensemble.h"
 #include "decode/options.h"
@@ -42,7 +45,7 @@ struct SearchWorkspace {
       : source(device),
         steps{Arena(device), Arena(device)},
         graphs(device),
-        max_retained(device.on_host() ? size_t{64} << 20 : cuda::memory_size(device) / 16) {}
+        max_retained(device.on_host() ? size_t{256} << 20 : cuda::memory_size(device) / 16) {}
   size_t peak() const { return source.peak() + steps[0].peak() + steps[1].peak(); }
   uint64_t generation() const { return source.generation() + steps[0].generation() + steps[1].generation(); }
 };
@@ -66,6 +69,36 @@ class ThreadWorkspace {
     static thread_local std::unique_ptr<SearchWorkspace> workspace;
     return workspace;
   }
+};
+
+// Lets one thread at a time call a watcher.
+class LockedWatcher : public SearchWatcher {
+ public:
+  explicit LockedWatcher(SearchWatcher& watcher) : watcher_(watcher) {}
+  bool should_continue(int64_t sentence) override {
+    const std::lock_guard lock(mutex_);
+    return watcher_.should_continue(sentence);
+  }
+  bool wants_steps(int64_t sentence) override {
+    const std::lock_guard lock(mutex_);
+    return watcher_.wants_steps(sentence);
+  }
+  void step(int64_t sentence, const SearchStep& step) override {
+    const std::lock_guard lock(mutex_);
+    watcher_.step(sentence, step);
+  }
+  bool wants_tree(int64_t sentence) override {
+    const std::lock_guard lock(mutex_);
+    return watcher_.wants_tree(sentence);
+  }
+  void tree(int64_t sentence, const SearchTree& tree) override {
+    const std::lock_guard lock(mutex_);
+    watcher_.tree(sentence, tree);
+  }
+
+ private:
+  SearchWatcher& watcher_;
+  std::mutex mutex_;
 };
 
 class BatchSearch {
@@ -101,7 +134,8 @@ class BatchSearch {
     add_event((captures_weights() ? 1 : 0) + (options.capture_scores ? 2 : 0));
   }
 
-  void run(std::vector<std::vector<Hypothesis>>& found) {
+  // Returns the hypotheses of each sentence of the batch.
+  std::vector<std::vector<Hypothesis>> run() {
     for (int64_t step = 0; !active_.empty(); ++step) {
       Arena& arena = workspace_.steps[step % 2];
       arena.rewind();
@@ -111,11 +145,13 @@ class BatchSearch {
       }
       remove_done();
     }
+    std::vector<std::vector<Hypothesis>> found;
     for (const Beam& sentence : sentences_) {
-      found[static_cast<size_t>(sentence.row())] = sentence.hypotheses();
+      found.push_back(sentence.hypotheses());
       SearchWatcher* watcher = options_.watcher;
       if (watcher != nullptr && watcher->wants_tree(sentence.row())) watcher->tree(sentence.row(), sentence.tree());
     }
+    return found;
   }
 
  private:
@@ -284,37 +320,52 @@ void add_images(Batch& batch, const ImageSource& images) {
   batch.source_lengths = from_host(lengths, {std::ssize(lengths)}, device);
 }
 
-std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* const> models, const CorpusView& sources,
-                                            const BatchOptions& batches, const SearchOptions& options, Device device,
-                                            const std::function<void(int64_t)>& done, int64_t copies) {
+void search_batches(std::span<const EncoderDecoder* const> models, const CorpusView& sources,
+                    const BatchOptions& batches, const SearchOptions& given, Device device,
+                    const FinishedBatch& finished, int64_t copies) {
   check(!models.empty(), "search: expected a model, got none");
-  check_options(options);
+  check_options(given);
   assert(Tape::current() == nullptr);
-  std::vector<std::vector<Hypothesis>> found(static_cast<size_t>(sources.size()));
-  if (found.empty()) return found;
-  check(options.prefixes.empty() || options.prefixes.size() == found.size(),
-        "search: expected as many target prefixes as sentences ({}), got {}", found.size(), options.prefixes.size());
-  BatchOptions in_order = batches;
-  in_order.shuffle = false;
-  Batcher batcher(sources.source_only(), in_order);
-  const ThreadWorkspace workspace(device);
-  int64_t finished = 0;
-  for (int64_t i = 0; i < batcher.batches(); ++i) {
+  if (sources.size() == 0) return;
+  check(given.prefixes.empty() || std::ssize(given.prefixes) == sources.size(),
+        "search: expected as many target prefixes as sentences ({}), got {}", sources.size(), given.prefixes.size());
+  SearchOptions options = given;
+  std::optional<LockedWatcher> watcher;
+  if (given.watcher != nullptr) options.watcher = &watcher.emplace(*given.watcher);
+  const CorpusView corpus = sources.source_only();
+  for_each_batch(corpus, batches, device, {.vocabulary = copies}, [&](const NextBatch& next) {
+    const ThreadWorkspace workspace(device);
     // Captured steps read the batch's tensors, so these must be at the same addresses for every batch of the same
     // sizes.
     Arena& arena = (*workspace).source;
-    arena.rewind();
-    const Batch batch = [&] {
+    const auto next_in_arena = [&](Batch& batch) {
+      arena.rewind();
       const ArenaScope scope(&arena);
-      Batch made = batcher.next(device, {.vocabulary = copies});
-      if (options.images != nullptr) add_images(made, *options.images);
-      return made;
-    }();
-    BatchSearch(models, batch, options, *workspace).run(found);
-    finished += std::ssize(batch.rows);
-    if (done) done(finished);
-  }
-  return found;
+      const bool more = next(batch);
+      if (more && options.images != nullptr) add_images(batch, *options.images);
+      return more;
+    };
+    for (Batch batch; next_in_arena(batch);) {
+      std::vector<std::vector<Hypothesis>> found = BatchSearch(models, batch, options, *workspace).run();
+      finished(batch.rows, found);
+    }
+  });
+}
+
+std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* const> models, const CorpusView& sources,
+                                            const BatchOptions& batches, const SearchOptions& options, Device device,
+                                            const std::function<void(int64_t)>& done, int64_t copies) {
+  std::vector<std::vector<Hypothesis>> all(static_cast<size_t>(sources.size()));
+  std::mutex mutex;  // for `count` and `done`
+  int64_t count = 0;
+  const auto finished = [&](std::span<const int64_t> sentences, std::span<std::vector<Hypothesis>> found) {
+    for (size_t i = 0; i < found.size(); ++i) all[static_cast<size_t>(sentences[i])] = std::move(found[i]);
+    const std::lock_guard lock(mutex);
+    count += std::ssize(sentences);
+    if (done) done(count);
+  };
+  search_batches(models, sources, batches, options, device, finished, copies);
+  return all;
 }
 
 }  // namespace fovea

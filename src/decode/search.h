@@ -27,6 +27,8 @@ struct HypothesisWeights {
   std::vector<float> centers;  // local-p: the centres of the windows; copy: the probability of copying. [H,rows]
   int64_t first_row = 0;       // the decoding step of the first row
   std::vector<float> scores;   // of the same shape as the weights, if they were captured
+  // With a sentinel: its weights, which the rows lack to 1, and its scores if captured. [H,rows]
+  std::vector<float> sentinel, sentinel_scores;
 };
 
 // One token of a sentence's currently best hypothesis: the best live one or, if none is live, the best finished one.
@@ -53,7 +55,7 @@ struct SearchTree {
   std::vector<Node> nodes;
 };
 
-// Observes a running search. Sentences are numbered in the order in which they were given.
+// Observes a running search, on one thread at a time. Sentences are numbered in the order in which they were given.
 class SearchWatcher {
  public:
   virtual ~SearchWatcher() = default;
@@ -129,10 +131,18 @@ struct Hypothesis {
 // For models that copy, the corpus has copied ids and `copies` is the size of the target vocabulary.
 //
 // `batches` gives the batch sizes and the conventions of the source; nothing is shuffled. `done` receives the number of
-// finished sentences after each batch.
+// finished sentences after each batch. On a CPU, several batches are decoded at the same time, the longest first; the
+// watcher and `done` are called by one thread at a time. Results do not depend on the number of threads.
 std::vector<std::vector<Hypothesis>> search(std::span<const EncoderDecoder* const> models, const CorpusView& sources,
                                             const BatchOptions& batches, const SearchOptions& options, Device device,
                                             const std::function<void(int64_t)>& done = {}, int64_t copies = 0);
+
+// The hypotheses of the sentences of a finished batch.
+using FinishedBatch = std::function<void(std::span<const int64_t> sentences, std::span<std::vector<Hypothesis>> found)>;
+// The same search. Each batch is passed to `finished` by the thread that decoded it, while others are being decoded.
+void search_batches(std::span<const EncoderDecoder* const> models, const CorpusView& sources,
+                    const BatchOptions& batches, const SearchOptions& options, Device device,
+                    const FinishedBatch& finished, int64_t copies = 0);
 
 struct ScoreOptions {
   bool capture_weights = false;  // of attention
@@ -142,7 +152,8 @@ struct ScoreOptions {
   const ImageSource* images = nullptr;  // as in SearchOptions
 };
 
-// Returns the corpus's own targets as finished hypotheses, scored by their log p.
+// Returns the corpus's own targets as finished hypotheses, scored by their log p. Batches, threads and `done` as in
+// search().
 std::vector<Hypothesis> score(std::span<const EncoderDecoder* const> models, const CorpusView& pairs,
                               const BatchOptions& batches, const ScoreOptions& options, Device device,
                               const std::function<void(int64_t)>& done = {}, int64_t copies = 0);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <mutex>
 #include <optional>
 
 #include "base/error.h"
+#include "decode/options.h"
 #include "ops/ops.h"
 #include "text/utf8.h"
 #include "text/words.h"
@@ -16,7 +18,8 @@ void TranslatorOptions::describe(Fields& f) {
   f.add("precision", precision,
         "Precision of matrix products, where the CPU has instructions for it; int8 is the fastest.")
       .choices({"f32", "bf16", "int8"});
-  f.add("batch_tokens", batch_tokens, "Batch size for decoding, in source tokens.").at_least(1);
+  f.add("batch_tokens", batch_tokens, "Batch size for decoding, in source tokens; 0 for one that suits the device.")
+      .at_least(0);
   f.add("max_source", max_source, "Maximum source length in tokens; longer lines are truncated with a warning.")
       .at_least(1);
 }
@@ -42,6 +45,38 @@ class LineWatcher : public SearchWatcher {
 
   SearchWatcher& watcher_;
   const std::vector<int64_t>& lines_;
+};
+
+// Passes translations on in the order of their lines, each as soon as those before it are ready.
+class InOrder {
+ public:
+  // Lines with candidates are ready from the start.
+  InOrder(std::span<Translation> translations, const TakeTranslations& take, const std::function<void(int64_t)>& done)
+      : translations_(translations), take_(take), done_(done), ready_(translations.size()) {
+    for (size_t i = 0; i < ready_.size(); ++i) ready_[i] = !translations[i].candidates.empty();
+    count_ = std::count(ready_.begin(), ready_.end(), true);
+  }
+  void add(std::span<const int64_t> lines) {
+    const std::lock_guard lock(mutex_);
+    for (const int64_t line : lines) ready_[static_cast<size_t>(line)] = true;
+    count_ += std::ssize(lines);
+    if (done_ && !lines.empty()) done_(count_);
+    const auto begin = ready_.begin() + passed_;
+    const int64_t more = std::find(begin, ready_.end(), false) - begin;
+    if (more == 0) return;
+    const std::span<Translation> next = translations_.subspan(static_cast<size_t>(passed_), static_cast<size_t>(more));
+    take_(passed_, next);
+    for (Translation& translation : next) translation = {};  // frees its memory
+    passed_ += more;
+  }
+
+ private:
+  std::span<Translation> translations_;
+  const TakeTranslations& take_;
+  const std::function<void(int64_t)>& done_;
+  std::mutex mutex_;  // for everything below
+  std::vector<bool> ready_;
+  int64_t count_ = 0, passed_ = 0;  // finished; passed on
 };
 
 RuntimeOptions runtime_options(const TranslatorOptions& options) {
@@ -91,6 +126,16 @@ Translator::Translator(std::vector<LoadedModel> models, const RuntimeOptions& op
   options_.batches.reverse_source = model().config.reverse_source;
   options_.batches.shuffle = false;
   if (model().config.model.copies()) copies_.emplace(*model().source, *model().target);
+}
+
+// On a CPU, small batches are the fastest: the states of all their beams stay in the cache of a core, less is padding,
+// and there are enough of them for all cores. On a card a step should be as large as possible.
+BatchOptions Translator::batches_for(int64_t beams) const {
+  constexpr int64_t kCardTokens = 2048, kHostTokens = 512;
+  BatchOptions batches = options_.batches;
+  if (batches.tokens > 0 || batches.sentences > 0) return batches;
+  batches.tokens = options_.device.on_host() ? std::max<int64_t>(1, kHostTokens / (2 + beams)) : kCardTokens;
+  return batches;
 }
 
 std::vector<std::string> Translator::unknown(const std::string& line) const {
@@ -194,6 +239,16 @@ std::vector<Translation> Translator::translate(std::span<const std::string> line
 
 std::vector<Translation> Translator::translate(std::span<const SharedLine> lines, const SearchOptions& search_options,
                                                const std::function<void(int64_t)>& done) const {
+  std::vector<Translation> all(lines.size());
+  const auto take = [&](int64_t first, std::span<Translation> ready) {
+    std::move(ready.begin(), ready.end(), all.begin() + first);
+  };
+  translate(lines, search_options, take, done);
+  return all;
+}
+
+void Translator::translate(std::span<const SharedLine> lines, const SearchOptions& search_options,
+                           const TakeTranslations& take, const std::function<void(int64_t)>& done) const {
   const PrecisionScope precision(options_.precision);
   std::vector<Translation> translations(lines.size());
   // The search has a sentence for each line that is not empty, truncated to what the models read.
@@ -205,7 +260,10 @@ std::vector<Translation> Translator::translate(std::span<const SharedLine> lines
     translations[i].source_tokens = std::ssize(ids);
     translations[i].truncated = ids.size() > limit;
     translations[i].unknown_tokens = copies_ ? 0 : std::count(ids.begin(), ids.end(), kUnknown);
-    if (ids.empty()) continue;
+    if (ids.empty()) {
+      translations[i].candidates.push_back({"", {.finished = true}});  // the translation of an empty line is empty
+      continue;
+    }
     sentences.push_back(std::span(ids).first(std::min(ids.size(), limit)));
     if (copies_) {
       check(lines[i]->copied.ids.size() == ids.size(), "translate: expected lines of Translator::tokenise_source");
@@ -216,28 +274,28 @@ std::vector<Translation> Translator::translate(std::span<const SharedLine> lines
   SearchOptions options = options_of_search(search_options, std::ssize(lines), line_of);
   std::optional<LineWatcher> watcher;
   if (search_options.watcher != nullptr) options.watcher = &watcher.emplace(*search_options.watcher, line_of);
-  const int64_t empty = std::ssize(lines) - std::ssize(sentences);
-  std::vector<std::vector<Hypothesis>> found;
-  if (!sentences.empty()) {
-    const auto report = [&](int64_t count) {
-      if (done) done(count + empty);
-    };
-    found = search(ensemble_, CorpusView(sentences, {}, copied), options_.batches, options, options_.device, report,
-                   extended_from());
-  }
-  for (size_t i = 0; i < found.size(); ++i) {
-    const auto line = static_cast<size_t>(line_of[i]);
-    Translation& translation = translations[line];
-    const ExtendedVocabulary target(model().target, lines[line]->copied.words);
-    for (Hypothesis& hypothesis : found[i]) {
-      std::string text = target.decode(hypothesis.ids);
-      translation.candidates.push_back({std::move(text), std::move(hypothesis)});
+  InOrder in_order(translations, take, done);
+  const auto finished = [&](std::span<const int64_t> rows, std::span<std::vector<Hypothesis>> found) {
+    std::vector<int64_t> numbers;
+    for (size_t i = 0; i < found.size(); ++i) {
+      const int64_t line = line_of[static_cast<size_t>(rows[i])];
+      add_candidates(translations[static_cast<size_t>(line)], *lines[static_cast<size_t>(line)], found[i]);
+      numbers.push_back(line);
     }
+    in_order.add(numbers);
+  };
+  search_batches(ensemble_, CorpusView(sentences, {}, copied), batches_for(beams_of(options)), options, options_.device,
+                 finished, extended_from());
+  in_order.add({});  // empty lines at the end
+}
+
+void Translator::add_candidates(Translation& translation, const TokenisedLine& line,
+                                std::span<Hypothesis> hypotheses) const {
+  const ExtendedVocabulary target(model().target, line.copied.words);
+  for (Hypothesis& hypothesis : hypotheses) {
+    std::string text = target.decode(hypothesis.ids);
+    translation.candidates.push_back({std::move(text), std::move(hypothesis)});
   }
-  for (Translation& translation : translations) {  // the translation of an empty line is empty
-    if (translation.candidates.empty()) translation.candidates.push_back({"", {.finished = true}});
-  }
-  return translations;
 }
 
 SearchOptions Translator::options_of_search(const SearchOptions& given, int64_t lines,
@@ -272,7 +330,7 @@ std::vector<Hypothesis> Translator::score(std::span<const SharedLine> sources, s
   for (size_t i = 0; copies_ && i < sources.size(); ++i) copied.emplace_back(sources[i]->copied.ids);
   ScoreOptions read = options;
   read.edits = in_model_order(options.edits);
-  return fovea::score(ensemble_, CorpusView(source_ids, target_spans, copied), options_.batches, read, options_.device,
+  return fovea::score(ensemble_, CorpusView(source_ids, target_spans, copied), batches_for(1), read, options_.device,
                       done, extended_from());
 }
 

@@ -19,7 +19,7 @@ namespace fovea {
 struct TranslatorOptions {
   std::string device = "auto";
   std::string precision = "bf16";
-  int64_t batch_tokens = 2048;
+  int64_t batch_tokens = 0;  // 0: as in RuntimeOptions
   int64_t max_source = 1000;
 
   void describe(Fields& fields);
@@ -31,7 +31,9 @@ Precision precision_named(const std::string& name);  // f32, bf16, int8
 struct RuntimeOptions {
   Device device = Device::cpu();  // the device of the models' parameters
   Precision precision = Precision::kF32;
-  BatchOptions batches;           // the batch sizes; the conventions of the source are the models'
+  // The batch sizes; the conventions of the source are the models'. 0 tokens: a size that suits the device and the
+  // beam.
+  BatchOptions batches;
   int64_t max_source = 1000;      // as in TranslatorOptions
   bool constant_weights = false;  // promises that the weights never change, so that CUDA graphs may be captured
 };
@@ -49,6 +51,9 @@ struct Translation {
   const std::string& text() const { return candidates.front().text; }
 };
 
+// Receives translations in the order of their lines, some at a time: those of the lines from `first` on.
+using TakeTranslations = std::function<void(int64_t first, std::span<Translation> translations)>;
+
 // Several threads may use a Translator at the same time.
 class Translator {
  public:
@@ -60,6 +65,10 @@ class Translator {
   // are numbered by line; the weights of edits are in the order of the text.
   std::vector<Translation> translate(std::span<const std::string> lines, const SearchOptions& search,
                                      const std::function<void(int64_t)>& done = {}) const;
+  // The same, but passes the translations on as they are ready, in order. `take` and `done` are called from any thread,
+  // one at a time.
+  void translate(std::span<const SharedLine> lines, const SearchOptions& search, const TakeTranslations& take,
+                 const std::function<void(int64_t)>& done = {}) const;
   // The probabilities of given targets, one for each source.
   std::vector<Hypothesis> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                 const ScoreOptions& options = {}, const std::function<void(int64_t)>& done = {}) const;
@@ -93,8 +102,11 @@ class Translator {
   std::span<const LoadedModel> models() const { return models_; }
 
  private:
+  // The batch sizes for so many beams.
+  BatchOptions batches_for(int64_t beams) const;
   // The options of the search for lines whose sentences have the line numbers line_of.
   SearchOptions options_of_search(const SearchOptions& given, int64_t lines, const std::vector<int64_t>& line_of) const;
+  void add_candidates(Translation& translation, const TokenisedLine& line, std::span<Hypothesis> hypotheses) const;
   // A line as the model reads it: with the words of its identifiers, if the model splits them.
   std::string prepared(std::string line) const;
   // Adds what a model that copies needs to know of a line.

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <numeric>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -82,6 +84,45 @@ TEST(ThreadCount, IsFixedInAScope) {
     EXPECT_EQ(thread_count(), 1);
   }
   EXPECT_EQ(thread_count(), 3);
+}
+
+TEST(RunTasks, RunsEachTaskOnceWithOneThreadInside) {
+  set_thread_count(4);
+  std::vector<std::atomic<int>> runs(100);
+  std::atomic<int> workers = 0;
+  run_tasks(100, [&](TaskQueue& queue) {
+    ++workers;
+    EXPECT_EQ(thread_count(), 1);
+    for (int64_t task = queue.next(); task >= 0; task = queue.next()) ++runs[static_cast<size_t>(task)];
+  });
+  EXPECT_EQ(workers, 4);
+  for (const std::atomic<int>& count : runs) EXPECT_EQ(count, 1);
+}
+
+TEST(RunTasks, FewTasksLeaveTheThreadsToTheWorkInside) {
+  set_thread_count(4);
+  for (const int64_t tasks : {0, 1}) {
+    int workers = 0;
+    run_tasks(tasks, [&](TaskQueue&) {
+      ++workers;
+      EXPECT_EQ(thread_count(), 4);
+    });
+    EXPECT_EQ(workers, 1);
+  }
+}
+
+TEST(RunTasks, AnErrorEndsAllAndIsRethrown) {
+  set_thread_count(3);
+  std::atomic<int> begun = 0;
+  const auto work = [&](TaskQueue& queue) {
+    while (queue.next() >= 0) {
+      ++begun;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      throw std::runtime_error("the task failed");
+    }
+  };
+  EXPECT_THROW(run_tasks(1000, work), std::runtime_error);
+  EXPECT_LE(begun, 3);
 }
 
 }  // namespace

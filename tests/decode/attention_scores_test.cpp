@@ -30,6 +30,10 @@ Row row_of(const HypothesisWeights& w, int64_t head, int64_t t, const AttentionC
     row.scores.push_back(w.scores[at + static_cast<size_t>(s)]);
     row.places.push_back(static_cast<double>(s));
   }
+  if (config.sentinel) {
+    row.weights.push_back(w.sentinel[static_cast<size_t>(head * w.rows + t)]);
+    row.scores.push_back(w.sentinel_scores[static_cast<size_t>(head * w.rows + t)]);
+  }
   return row;
 }
 
@@ -106,6 +110,12 @@ std::vector<Setup> setups_of(const std::string& architecture) {
   if (architecture_named(architecture).recurrent) {
     all.push_back({"coverage", small_config(architecture)});
     all.back().config.attention.coverage = true;
+    for (const char* selection : {"soft", "sparse", "hard"}) {
+      Setup& setup = all.emplace_back(Setup{fmt::format("sentinel, {}", selection), small_config(architecture)});
+      setup.config.cell = "lstm";
+      setup.config.attention.sentinel = true;
+      setup.config.attention.selection = selection;
+    }
   }
   return all;
 }

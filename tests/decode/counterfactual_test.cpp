@@ -131,7 +131,9 @@ TEST(AttentionEdits, ItsOwnRowChangesNothingAndForcedIsAsDecoded) {
     const Hypothesis plain = find_with(small, sources, options)[0][0];
     const HypothesisWeights& w = cross_of(plain);
     const auto row = w.weights.begin() + 2 * w.columns;
-    options.edits = {{.layer = 0, .edit = {.head = 0, .row = 2, .weights = {row, row + w.columns}}}};
+    std::vector<float> own(row, row + w.columns);
+    if (!w.sentinel.empty()) own.push_back(w.sentinel[2]);
+    options.edits = {{.layer = 0, .edit = {.head = 0, .row = 2, .weights = own}}};
     const Hypothesis same = find_with(small, sources, options)[0][0];
     EXPECT_EQ(same.ids, plain.ids);
     EXPECT_NEAR(same.log_probability, plain.log_probability, 1e-4);

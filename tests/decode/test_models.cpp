@@ -17,6 +17,11 @@ std::vector<Setup> setups() {
   add("bahdanau_lstm", "bahdanau", [](ModelConfig& c) { c.cell = "lstm", c.decoder_layers = c.encoder_layers = 2; });
   add("bahdanau_coverage", "bahdanau", [](ModelConfig& c) { c.attention.coverage = true; });
   add("bahdanau_hard", "bahdanau", [](ModelConfig& c) { c.attention.selection = "hard"; });
+  add("bahdanau_sentinel", "bahdanau", [](ModelConfig& c) { c.cell = "lstm", c.attention.sentinel = true; });
+  add("luong_sentinel", "luong", [](ModelConfig& c) {
+    c.cell = "lstm", c.attention.sentinel = true;
+    c.attention.heads = 2, c.bidirectional = true;
+  });
   add("luong", "luong", [](ModelConfig& c) { c.attention.score = "general"; });
   add("luong_no_feeding", "luong", [](ModelConfig& c) { c.attention.score = "dot", c.input_feeding = false; });
   add("luong_local_p", "luong", [](ModelConfig& c) { c.attention.scope = "local-p"; });

@@ -28,6 +28,11 @@ void expect_same(const HypothesisWeights& got, const HypothesisWeights& forced) 
         EXPECT_NEAR(x, forced.weights[static_cast<size_t>((h * forced.rows + t) * forced.columns + s)], 2e-5);
         total += static_cast<double>(x);
       }
+      if (!got.sentinel.empty()) {
+        const float x = got.sentinel[static_cast<size_t>(h * got.rows + t)];
+        EXPECT_NEAR(x, forced.sentinel[static_cast<size_t>(h * forced.rows + t)], 2e-5);
+        total += static_cast<double>(x);
+      }
       EXPECT_NEAR(total, 1.0, 1e-5);
     }
   }

@@ -61,7 +61,7 @@ constexpr std::string_view kSchemas = R"json({
     "head": {"type": ["integer", "null"], "minimum": 1, "description": "From 1; null for all."},
     "row": {"type": ["integer", "null"], "minimum": 0, "description": "The target step, from 0; null for all."},
     "weights": {"type": ["array", "null"], "items": {"type": "number", "minimum": 0},
-                "description": "One for each source token, the end mark counted; made to sum to 1."},
+                "description": "One for each source token, the end mark counted, or cell of a picture; then that of a sentinel, if it has one. Made to sum to 1."},
     "off": {"type": "boolean", "description": "What these heads bring is zero."}}},
   "TranslateRequest": {"type": "object", "additionalProperties": false, "required": ["text"], "properties": {
     "text": {"$ref": "#/components/schemas/Texts"},

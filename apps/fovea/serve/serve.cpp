@@ -74,7 +74,7 @@ int serve(ServeFlags flags) {
       served->model = std::make_unique<Hosted>(names[i], flags.models[i], flags.translator);
       const WorkerOptions options{
           .max_queue = flags.max_queue,
-          .batch_tokens = flags.translator.batch_tokens,
+          .batch_tokens = flags.translator.batch_tokens > 0 ? flags.translator.batch_tokens : kBatchTokens,
           .batch_wait = std::chrono::microseconds(static_cast<int64_t>(flags.batch_wait_ms * 1000))};
       served->worker = std::make_unique<Worker>(*served->model, options, cores, metrics,
                                                 [&](int64_t taken) { return server.active() > taken; });

@@ -17,9 +17,12 @@
 
 namespace fovea::app {
 
+constexpr int64_t kBatchTokens = 2048;
+
 struct WorkerOptions {
-  int64_t max_queue = 256;      // jobs that wait
-  int64_t batch_tokens = 2048;  // source tokens that are decoded together; fewer for wide beams and long targets
+  int64_t max_queue = 256;  // jobs that wait
+  int64_t batch_tokens =
+      kBatchTokens;  // source tokens that are decoded together; fewer for wide beams and long targets
   std::chrono::microseconds batch_wait{2000};
 };
 
