@@ -2,11 +2,13 @@
 // contender runs in a process of its own; they are timed in turns.
 //   bench/decode [--python PATH] [--threads N] [--quick] [--json FILE] [--filter luong]
 // Before that, outputs are checked: each token must be the likeliest one after its prefix.
+//   bench/decode --peer ctranslate2 --text FILE [--model models/en-zh]     a shipped model against CTranslate2
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/threads.h"
+#include "bench/decode_peer.h"
 #include "bench/seq2seq.h"
 #include "decode/search.h"
 #include "ops/ops.h"
@@ -96,9 +98,15 @@ int run_worker(char** arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bound_spinning(argv);
+  bound_spinning();
   if (argc == 6 && std::string(argv[1]) == "--worker") return run_worker(argv + 2);
-  const bench::Options options = bench::parse(argc, argv, "Greedy decoding: ours and PyTorch's");
+  if (argc == 7 && std::string(argv[1]) == "--translator") return bench::run_translator(argv + 2);
+  const bench::Options options = bench::parse(argc, argv, "Decoding: ours and PyTorch's, or CTranslate2's");
+  if (options.peer == "ctranslate2") {
+    bench::compare_with_ctranslate2(options);
+    return 0;
+  }
+  if (!options.peer.empty()) bench::wrong("--peer: expected ctranslate2, got " + options.peer);
   const int threads = options.threads > 0 ? options.threads : thread_count();
   bench::Table table(fmt::format("greedy decoding, {} tokens, {} threads", bench::kLength, threads),
                      {"model", "contender", "batch", "ms", "tok/s", "ours / it", "peak MB"});

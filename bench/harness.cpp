@@ -42,6 +42,9 @@ Options parse(int argc, char** argv, const std::string& description) {
   app.add_option("--python", options.python, "The Python interpreter that runs the peer (default: Debian's)");
   app.add_option("--data", options.data, "The folder of a pretrained network");
   app.add_option("--node", options.node, "The folder whose node_modules has the JavaScript peer");
+  app.add_option("--peer", options.peer, "The peer to compare with (default: the benchmark's own)");
+  app.add_option("--model", options.model, "A model folder");
+  app.add_option("--text", options.text, "A file with one sentence in each line");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -27,9 +27,13 @@ struct Options {
   std::string peers;   // the figures that peers measured in the same run (bench/cuda)
   std::string data;    // the folder of a pretrained network
   std::string node;    // the folder whose node_modules has a peer that is written in JavaScript
+  std::string peer;    // the peer to compare with, where there are several
+  std::string model;   // a model folder
+  std::string text;    // a file with one sentence in each line
 };
 
-// Reads --quick, --threads N, --json FILE, --filter TEXT, --python PATH, --peers FILE, --data FOLDER, --node FOLDER.
+// Reads --quick, --threads N, --json FILE, --filter TEXT, --python PATH, --peers FILE, --data FOLDER, --node FOLDER,
+// --peer NAME, --model FOLDER, --text FILE.
 // Prints help or an error and exits by itself.
 Options parse(int argc, char** argv, const std::string& description);
 

@@ -78,6 +78,11 @@ double Worker::seconds(const std::string& what, int calls) {
   return std::strtod(answer.c_str(), nullptr);
 }
 
+std::string Worker::output(const std::string& what) {
+  send("output " + what);
+  return receive();
+}
+
 Worker::Memory Worker::memory() {
   send("memory");
   std::istringstream answer(receive());
@@ -99,6 +104,17 @@ Peer peer(const Options& options, const std::string& script) {
           {"LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-openmp", "OPENBLAS_CORETYPE=SkylakeX"}};
 }
 
+namespace {
+
+template <class Call>
+const Call& named(const Work& work, const std::vector<std::pair<std::string, Call>>& calls, const std::string& name) {
+  const auto found = std::find_if(calls.begin(), calls.end(), [&](const auto& c) { return c.first == name; });
+  if (found == calls.end()) wrong(work.name + " has no call named " + name);
+  return found->second;
+}
+
+}  // namespace
+
 void serve(const Work& work) {
   std::cout << work.name << std::endl;
   for (std::string what; std::cin >> what;) {
@@ -106,13 +122,16 @@ void serve(const Work& work) {
       std::cout << peak_memory_mb() << ' ' << work.memory_before << std::endl;
       continue;
     }
+    if (what == "output") {
+      std::cin >> what;
+      std::cout << named(work, work.outputs, what)() << std::endl;
+      continue;
+    }
     int calls = 0;
     std::cin >> calls;
-    const auto found =
-        std::find_if(work.calls.begin(), work.calls.end(), [&](const auto& c) { return c.first == what; });
-    if (found == work.calls.end()) wrong(work.name + " has no call named " + what);
+    const auto& call = named(work, work.calls, what);
     const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < calls; ++i) found->second();
+    for (int i = 0; i < calls; ++i) call();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     std::cout << fmt::format("{:.9g}", taken.count() / calls) << std::endl;
   }

@@ -1,6 +1,7 @@
 // A contender in a process of its own, so that its peak memory can be measured and its threads sleep while the others
 // are timed. It reads commands from standard input and answers each with one line:
 //   NAME N      makes N calls of that name; answers with the seconds per call
+//   output NAME answers with what a call of that name computes, as text
 //   memory      answers with the peak resident size and the resident size before the first call, in MB
 // Its first line is its own name, written when it is ready. It ends at the end of its input.
 #pragma once
@@ -26,6 +27,7 @@ class Worker {
 
   const std::string& name() const { return name_; }  // its first line; empty if it ended before it was ready
   double seconds(const std::string& what, int calls);
+  std::string output(const std::string& what);
   struct Memory {
     double peak = 0, before = 0;
   };
@@ -52,7 +54,8 @@ Peer peer(const Options& options, const std::string& script);
 // The worker's side: answers commands until the end of the input.
 struct Work {
   std::string name;
-  std::vector<std::pair<std::string, std::function<void()>>> calls;  // by name
+  std::vector<std::pair<std::string, std::function<void()>>> calls;                // by name
+  std::vector<std::pair<std::string, std::function<std::string()>>> outputs = {};  // by name
   double memory_before = 0;
 };
 void serve(const Work& work);
