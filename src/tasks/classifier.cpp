@@ -1,13 +1,12 @@
 #include "tasks/classifier.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <mutex>
 #include <numeric>
 
 #include "base/threads.h"
+#include "decode/batch_threads.h"
 #include "decode/translator.h"
 #include "ops/ops.h"
 #include "tasks/classify_record.h"
@@ -62,39 +61,19 @@ void Classifier::run(Rows rows, Capture capture, const TakeBatch& take,
   if (rows.empty()) return;
   const CorpusView corpus(rows);
   const BatchOptions options = batch_options(std::ssize(rows), device_);
-  Batcher batcher(corpus, options);
-  std::vector<std::vector<int64_t>> batches;
-  for (int64_t i = 0; i < batcher.batches(); ++i) batches.push_back(batcher.next_rows());
-  std::atomic<int64_t> next = std::ssize(batches), finished = 0;
-  std::exception_ptr error;
-  std::mutex mutex;  // for `error` and `done`
-  // Each thread classifies batches of its own, the longest first. Inside, products use one thread.
-  const auto work = [&](int, int) {
-    const PrecisionScope precision(precision_);
+  std::mutex mutex;  // for `finished` and `done`
+  int64_t finished = 0;
+  const PrecisionScope precision(precision_);
+  for_each_batch(corpus, options, device_, {}, [&](const NextBatch& next) {
     Arena arena(device_);
     const ArenaScope scope(&arena);
-    try {
-      for (int64_t i = --next; i >= 0; i = --next) {
-        const std::vector<int64_t>& batch = batches[static_cast<size_t>(i)];
-        classify_batch(make_batch(corpus, batch, options, device_), capture, take);
-        arena.rewind();
-        finished += std::ssize(batch);
-        const std::lock_guard lock(mutex);
-        if (done) done(finished);
-      }
-    } catch (...) {
+    for (Batch batch; next(batch); arena.rewind()) {
+      classify_batch(batch, capture, take);
       const std::lock_guard lock(mutex);
-      error = std::current_exception();
-      next = 0;
+      finished += std::ssize(batch.rows);
+      if (done) done(finished);
     }
-  };
-  const auto threads = std::min<int64_t>(device_.on_host() ? thread_count() : 1, std::ssize(batches));
-  if (threads == 1) {  // one batch uses all threads
-    work(0, 1);
-  } else {
-    parallel_parts(static_cast<int>(threads), work);
-  }
-  if (error) std::rethrow_exception(error);
+  });
 }
 
 std::vector<float> Classifier::log_probabilities(Rows rows, Capture capture, const TakeBatch& take,

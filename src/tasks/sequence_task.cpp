@@ -109,9 +109,11 @@ class SequenceTask final : public Task {
 void SequenceTask::decode(int64_t number, const ValidationProgress& progress, Validation& validation) {
   const ParallelLines& lines = data_.valid_lines();
   if (!translator_) {
+    BatchOptions batches = recipe_.batch;
+    if (device_.on_host()) batches.tokens = batches.sentences = 0;  // decoding has a size of its own
     translator_.emplace(std::vector{loaded_}, RuntimeOptions{.device = device_,
                                                              .precision = product_precision(),
-                                                             .batches = recipe_.batch,
+                                                             .batches = batches,
                                                              .max_source = std::numeric_limits<int64_t>::max()});
     const size_t all = lines.source.size(), wanted = static_cast<size_t>(recipe_.validation.sentences);
     valid_sources_ =

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -108,8 +110,9 @@ std::string without_tabs(std::string_view text) {
 class SentencePieceVocabulary final : public Vocabulary {
  public:
   // Error messages start with `name`.
-  SentencePieceVocabulary(std::string_view bytes, const std::string& name)
-      : pieces_(load(bytes, name), user_defined(bytes)) {
+  SentencePieceVocabulary(std::string_view bytes, const std::string& name) {
+    sentencepiece::logging::SetMinLogLevel(3);
+    check(processor_.LoadFromSerializedProto(bytes).ok(), "{}: not a SentencePiece model", name);
     const auto type = model_type(bytes);
     check(type == static_cast<uint64_t>(Model::kUnigram) || type == static_cast<uint64_t>(Model::kBpe),
           "{}: expected a SentencePiece model of type unigram or bpe, got another type", name);
@@ -150,10 +153,10 @@ class SentencePieceVocabulary final : public Vocabulary {
   }
 
  private:
-  const sentencepiece::SentencePieceProcessor& load(std::string_view bytes, const std::string& name) {
-    sentencepiece::logging::SetMinLogLevel(3);
-    check(processor_.LoadFromSerializedProto(bytes).ok(), "{}: not a SentencePiece model", name);
-    return processor_;
+  // Built by the first call, because only training samples.
+  const PieceTree& pieces() const {
+    std::call_once(pieces_once_, [&] { pieces_.emplace(processor_, user_defined(bytes())); });
+    return *pieces_;
   }
 
   // The surface of a SentencePiece piece includes the space before it; a Token does not.
@@ -174,7 +177,8 @@ class SentencePieceVocabulary final : public Vocabulary {
 
   sentencepiece::SentencePieceProcessor processor_;
   Model model_ = Model::kUnigram;
-  PieceTree pieces_;
+  mutable std::once_flag pieces_once_;
+  mutable std::optional<PieceTree> pieces_;
 };
 
 std::vector<int32_t> SentencePieceVocabulary::sample(std::string_view text, double rate, Random& random) const {
@@ -182,13 +186,13 @@ std::vector<int32_t> SentencePieceVocabulary::sample(std::string_view text, doub
   std::string word;
   const auto end_word = [&] {
     if (word.empty()) return;
-    (model_ == Model::kBpe ? sample_bpe : sample_unigram)(pieces_, word, rate, random, ids);
+    (model_ == Model::kBpe ? sample_bpe : sample_unigram)(pieces(), word, rate, random, ids);
     word.clear();
   };
   // No piece spans a space, so each word is sampled separately; unknown and byte pieces are not sampled.
   const auto best = processor_.EncodeAsImmutableProto(without_tabs(text));
   for (const auto& piece : best.pieces()) {
-    const bool ordinary = pieces_.ordinary(static_cast<int32_t>(piece.id()));
+    const bool ordinary = pieces().ordinary(static_cast<int32_t>(piece.id()));
     if (!ordinary || piece.piece().starts_with(kSpace)) end_word();
     if (ordinary) {
       word += piece.piece();

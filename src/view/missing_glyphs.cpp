@@ -9,9 +9,9 @@
 #include "view/svg_render.h"
 
 #ifdef FOVEA_RSVG
-#include <fontconfig/fontconfig.h>
-
 #include <memory>
+
+#include "view/graphics_libraries.h"
 #endif
 
 namespace fovea {
@@ -65,24 +65,24 @@ bool draws_nothing(char32_t c) {
 }
 
 struct Destroy {
-  void operator()(FcPattern* p) const { FcPatternDestroy(p); }
-  void operator()(FcObjectSet* o) const { FcObjectSetDestroy(o); }
-  void operator()(FcFontSet* s) const { FcFontSetDestroy(s); }
-  void operator()(FcCharSet* c) const { FcCharSetDestroy(c); }
+  void operator()(FcPattern* p) const { graphics().FcPatternDestroy(p); }
+  void operator()(FcObjectSet* o) const { graphics().FcObjectSetDestroy(o); }
+  void operator()(FcFontSet* s) const { graphics().FcFontSetDestroy(s); }
+  void operator()(FcCharSet* c) const { graphics().FcCharSetDestroy(c); }
 };
 template <class T> using Owned = std::unique_ptr<T, Destroy>;
 
 // The union of the characters of all fonts.
 Owned<FcCharSet> covered() {
-  Owned<FcCharSet> all(FcCharSetCreate());
-  const Owned<FcPattern> any(FcPatternCreate());
-  const Owned<FcObjectSet> wanted(FcObjectSetBuild(FC_CHARSET, nullptr));
-  const Owned<FcFontSet> fonts(FcFontList(nullptr, any.get(), wanted.get()));
+  Owned<FcCharSet> all(graphics().FcCharSetCreate());
+  const Owned<FcPattern> any(graphics().FcPatternCreate());
+  const Owned<FcObjectSet> wanted(graphics().FcObjectSetBuild(FC_CHARSET, nullptr));
+  const Owned<FcFontSet> fonts(graphics().FcFontList(nullptr, any.get(), wanted.get()));
   for (int i = 0; fonts && i < fonts->nfont; ++i) {
     FcCharSet* of_font = nullptr;  // owned by its pattern
-    if (FcPatternGetCharSet(fonts->fonts[i], FC_CHARSET, 0, &of_font) == FcResultMatch) {
+    if (graphics().FcPatternGetCharSet(fonts->fonts[i], FC_CHARSET, 0, &of_font) == FcResultMatch) {
       FcBool changed = FcFalse;
-      FcCharSetMerge(all.get(), of_font, &changed);
+      graphics().FcCharSetMerge(all.get(), of_font, &changed);
     }
   }
   return all;
@@ -111,7 +111,7 @@ std::vector<MissingGlyphs> missing_glyphs(std::string_view svg) {
   std::vector<MissingGlyphs> missing;
   std::vector<int64_t> counts;
   for (const CodePoint& c : code_points(text)) {
-    if (draws_nothing(c.value) || FcCharSetHasChar(fonts.get(), c.value)) continue;
+    if (draws_nothing(c.value) || graphics().FcCharSetHasChar(fonts.get(), c.value)) continue;
     if (std::find(seen.begin(), seen.end(), c.value) != seen.end()) continue;
     seen.push_back(c.value);
     const auto script = std::find_if(kScripts.begin(), kScripts.end(),

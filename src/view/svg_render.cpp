@@ -4,13 +4,11 @@
 #include "vision/png.h"
 
 #ifdef FOVEA_RSVG
-#include <cairo-pdf.h>
-#include <cairo.h>
-#include <librsvg/rsvg.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
+
+#include "view/graphics_libraries.h"
 #endif
 
 namespace fovea {
@@ -20,20 +18,20 @@ namespace fovea {
 namespace {
 
 struct Release {
-  void operator()(RsvgHandle* handle) const { g_object_unref(handle); }
-  void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
-  void operator()(cairo_t* context) const { cairo_destroy(context); }
+  void operator()(RsvgHandle* handle) const { graphics().g_object_unref(handle); }
+  void operator()(cairo_surface_t* surface) const { graphics().cairo_surface_destroy(surface); }
+  void operator()(cairo_t* context) const { graphics().cairo_destroy(context); }
 };
 template <class T> using Owned = std::unique_ptr<T, Release>;
 
 void check_glib(bool ok, GError* error) {
   if (ok) return;
   const std::string why = error != nullptr ? error->message : "for no reason it gave";
-  g_clear_error(&error);
+  graphics().g_clear_error(&error);
   fail("SVG: librsvg failed: {}", why);
 }
 void check_cairo(cairo_status_t status) {
-  check(status == CAIRO_STATUS_SUCCESS, "SVG: cairo failed: {}", cairo_status_to_string(status));
+  check(status == CAIRO_STATUS_SUCCESS, "SVG: cairo failed: {}", graphics().cairo_status_to_string(status));
 }
 
 struct Svg {
@@ -42,17 +40,18 @@ struct Svg {
 
   explicit Svg(const std::string& text) {
     GError* error = nullptr;
-    handle.reset(rsvg_handle_new_from_data(reinterpret_cast<const guint8*>(text.data()), text.size(), &error));
+    handle.reset(
+        graphics().rsvg_handle_new_from_data(reinterpret_cast<const guint8*>(text.data()), text.size(), &error));
     check_glib(handle != nullptr, error);
-    check(rsvg_handle_get_intrinsic_size_in_pixels(handle.get(), &width, &height) && width > 0 && height > 0,
+    check(graphics().rsvg_handle_get_intrinsic_size_in_pixels(handle.get(), &width, &height) && width > 0 && height > 0,
           "SVG: expected a width and a height");
   }
 
   void render(cairo_t* context, double to_width, double to_height) const {
-    check_cairo(cairo_status(context));
+    check_cairo(graphics().cairo_status(context));
     const RsvgRectangle whole{0, 0, to_width, to_height};
     GError* error = nullptr;
-    check_glib(rsvg_handle_render_document(handle.get(), context, &whole, &error), error);
+    check_glib(graphics().rsvg_handle_render_document(handle.get(), context, &whole, &error), error);
   }
 };
 
@@ -62,12 +61,14 @@ double fitting(double scale, double width, double height) {
 }
 
 Pixels pixels_of(cairo_surface_t* surface) {
-  cairo_surface_flush(surface);
-  Pixels pixels{cairo_image_surface_get_width(surface), cairo_image_surface_get_height(surface), 3, {}};
+  graphics().cairo_surface_flush(surface);
+  Pixels pixels{
+      graphics().cairo_image_surface_get_width(surface), graphics().cairo_image_surface_get_height(surface), 3, {}};
   pixels.bytes.resize(static_cast<size_t>(pixels.width * pixels.height * 3));
   uint8_t* to = pixels.bytes.data();
   for (int64_t y = 0; y < pixels.height; ++y) {
-    const unsigned char* line = cairo_image_surface_get_data(surface) + y * cairo_image_surface_get_stride(surface);
+    const unsigned char* line =
+        graphics().cairo_image_surface_get_data(surface) + y * graphics().cairo_image_surface_get_stride(surface);
     const auto* from = reinterpret_cast<const uint32_t*>(line);  // 0x00RRGGBB, cairo aligns it
     for (int64_t x = 0; x < pixels.width; ++x, to += 3) {
       to[0] = static_cast<uint8_t>(from[x] >> 16);
@@ -91,10 +92,10 @@ std::string svg_to_png(const std::string& text, double scale) {
   const double by = fitting(scale, svg.width, svg.height);
   const double width = std::max(1.0, std::round(svg.width * by)), height = std::max(1.0, std::round(svg.height * by));
   const Owned<cairo_surface_t> surface(
-      cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width), static_cast<int>(height)));
-  const Owned<cairo_t> context(cairo_create(surface.get()));
-  cairo_set_source_rgb(context.get(), 1, 1, 1);
-  cairo_paint(context.get());
+      graphics().cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(width), static_cast<int>(height)));
+  const Owned<cairo_t> context(graphics().cairo_create(surface.get()));
+  graphics().cairo_set_source_rgb(context.get(), 1, 1, 1);
+  graphics().cairo_paint(context.get());
   svg.render(context.get(), width, height);
   return encode_png(pixels_of(surface.get()));
 }
@@ -104,13 +105,13 @@ std::string svg_to_pdf(const std::string& text) {
   const Svg svg(text);
   const double width = svg.width * kPoints, height = svg.height * kPoints;
   std::string file;
-  const Owned<cairo_surface_t> surface(cairo_pdf_surface_create_for_stream(append, &file, width, height));
+  const Owned<cairo_surface_t> surface(graphics().cairo_pdf_surface_create_for_stream(append, &file, width, height));
   {
-    const Owned<cairo_t> context(cairo_create(surface.get()));
+    const Owned<cairo_t> context(graphics().cairo_create(surface.get()));
     svg.render(context.get(), width, height);
   }
-  cairo_surface_finish(surface.get());
-  check_cairo(cairo_surface_status(surface.get()));
+  graphics().cairo_surface_finish(surface.get());
+  check_cairo(graphics().cairo_surface_status(surface.get()));
   return file;
 }
 
