@@ -72,7 +72,6 @@ class Training {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bound_spinning();
   const bench::Options options = bench::parse(argc, argv, "What copying adds to a training step");
   if (options.threads > 0) set_thread_count(options.threads);
   bench::Table table(fmt::format("training with copying, batch {}, {} tokens, {} threads, bf16", kBatch, bench::kLength,

@@ -98,7 +98,6 @@ int run_worker(char** arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bound_spinning();
   if (argc == 6 && std::string(argv[1]) == "--worker") return run_worker(argv + 2);
   if (argc == 7 && std::string(argv[1]) == "--translator") return bench::run_translator(argv + 2);
   const bench::Options options = bench::parse(argc, argv, "Decoding: ours and PyTorch's, or CTranslate2's");

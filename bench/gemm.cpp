@@ -1,5 +1,6 @@
-// Fovea's int8 and bf16 products (the rounding of the left factor included) against oneDNN's f32 product, all with
-// packed weights: y [m,n] = x [m,k] weight^T. Results are compared with sums in double before they are timed.
+// Products in int8, bf16 (the rounding of the left factor included) and f32 with packed weights: y [m,n] = x [m,k]
+// weight^T; and f32 products of activations, as in a backward pass, for each way in which the factors may be stored.
+// Results are compared with sums in double before they are timed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,10 +71,44 @@ double checked(const Problem& problem, Precision precision, bool rounds) {
   return problem.error(false);
 }
 
+// f32 products of two activations, each of which may be stored transposed.
+void measure_activations(const bench::Options& options, bench::Table& table) {
+  struct Sizes {
+    int64_t m, n, k;
+  };
+  for (const Sizes& s : {Sizes{512, 512, 1600}, {2048, 512, 1600}, {1600, 512, 512}, {64, 64, 64}, {1, 512, 30}}) {
+    const Tensor a = random_tensor({s.m * s.k}, 3), b = random_tensor({s.k * s.n}, 4);
+    const Tensor c = empty({s.m * s.n}, DType::kF32, Device::cpu());
+    for (const bool left : {false, true}) {
+      for (const bool right : {false, true}) {
+        const auto multiply = [&] {
+          kernels(Device::cpu())
+              .matmul(stream(Device::cpu()), {.a = {.tensor = a, .row_stride = left ? s.m : s.k, .transposed = left},
+                                              .b = {.tensor = b, .row_stride = right ? s.k : s.n, .transposed = right},
+                                              .c = {.tensor = c, .row_stride = s.n},
+                                              .m = s.m,
+                                              .n = s.n,
+                                              .k = s.k});
+        };
+        multiply();
+        double sum = 0;
+        for (int64_t l = 0; l < s.k; ++l) {  // the last element
+          sum += static_cast<double>(a.data<float>()[left ? l * s.m + s.m - 1 : (s.m - 1) * s.k + l]) *
+                 b.data<float>()[right ? (s.n - 1) * s.k + l : l * s.n + s.n - 1];
+        }
+        if (!(std::abs(sum - c.data<float>()[c.size() - 1]) < 1e-3)) bench::wrong("a product of activations is wrong");
+        const auto time = bench::measure(options, {multiply});
+        table.add(thread_count(), s.m, s.n, s.k, fmt::format("{}{}", left ? "T" : "N", right ? "T" : "N"),
+                  2e-9 * static_cast<double>(s.m * s.n * s.k) / time[0].median, 100 * bench::spread(time[0]));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bench::Options options = bench::parse(argc, argv, "int8 and bf16 products against f32 ones through oneDNN");
+  const bench::Options options = bench::parse(argc, argv, "products in int8, bf16 and f32");
   const bool rounds = cpu::bf16_kernel() != cpu::Bf16Kernel::kNone;
   fmt::print("{}, bf16 kernel: {}\n", bench::processor_name(), cpu::name_of(cpu::bf16_kernel()));
 
@@ -116,5 +151,10 @@ int main(int argc, char** argv) {
   for (size_t t = 0; t < thread_counts.size(); ++t) {
     summary.add(thread_counts[t], bench::median_of(high[t]), *std::min_element(some[t].begin(), some[t].end()));
   }
-  bench::report(options, {&table, &summary});
+  bench::Table activations("f32 products of activations", {"threads", "m", "n", "k", "stored", "GF/s", "spread %"});
+  for (const int threads : thread_counts) {
+    set_thread_count(threads);
+    measure_activations(options, activations);
+  }
+  bench::report(options, {&table, &summary, &activations});
 }

@@ -123,7 +123,6 @@ class Folder {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bound_spinning();
   if (argc == 6 && std::string(argv[1]) == "--worker") return run_worker(argv + 2);
   const bench::Options options = bench::parse(argc, argv, "A picture through MobileNetEdgeTPU: ours and onnxruntime's");
   if (options.data.empty() || options.node.empty()) bench::wrong("expected --data and --node");

@@ -116,7 +116,6 @@ void profile(const std::string& name, int threads, bench::Table& table) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bound_spinning();
   if (argc == 6 && std::string(argv[1]) == "--worker") return run_worker(argv + 2);
   const bench::Options options = bench::parse(argc, argv, "Training steps of encoder-decoders: ours and PyTorch's");
   const int threads = options.threads > 0 ? options.threads : thread_count();

@@ -29,7 +29,6 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  fovea::bound_spinning();
   fovea::adapt_thread_count();
   using namespace fovea::app;
   CLI::App app("Train, run and visualise attention models.");

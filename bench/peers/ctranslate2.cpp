@@ -5,6 +5,8 @@
 #include <ctranslate2/translator.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <sstream>
@@ -62,6 +64,11 @@ class Contender {
 }  // namespace
 
 int main(int argc, char** argv) {
+#if defined(__x86_64__)
+  // oneDNN 2.6 uses AMX tiles where the CPU has them, but does not ask Linux for the permission.
+  constexpr int kFeatureTileData = 18, kRequestPermission = 0x1023;
+  syscall(SYS_arch_prctl, kRequestPermission, kFeatureTileData);
+#endif
   if (argc != 6) bench::wrong("expected ctranslate2 MODEL PRECISION THREADS one|batches IDS");
   const double before = bench::peak_memory_mb();
   const std::string precision = argv[2];

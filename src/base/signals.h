@@ -1,11 +1,6 @@
-// Signal handling that is safe beside oneDNN.
-//
-// oneDNN's generated f32 GEMMs use the stack pointer to address their workspace on the heap. A signal handler on such a
-// thread would write its frame over live data. Therefore no handler may run there: the threads of our pool
-// (base/threads.h) block signals permanently, the caller's thread blocks them inside such code, and programs receive
-// signals on a dedicated thread.
-//
-// Synchronous signals (SIGSEGV and other faults, SIGPIPE) are never blocked.
+// Signals are received on a dedicated thread, where code may lock, allocate and print, which it may not do in a signal
+// handler. All other threads block them; those of base/thread_team.h always do. Synchronous signals (SIGSEGV and other
+// faults, SIGPIPE) are never blocked.
 #pragma once
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): sigset_t

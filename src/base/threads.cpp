@@ -1,27 +1,13 @@
 #include "base/threads.h"
 
-#include <omp.h>
+#include <sched.h>
 
 #include <atomic>
 #include <exception>
 #include <mutex>
 
-#include "base/signals.h"
 #include "base/thread_governor.h"
-
-#if defined(__SANITIZE_THREAD__)
-// libgomp is not instrumented, so ThreadSanitizer does not see the synchronisation at the start and end of a parallel
-// region. These annotations declare it.
-extern "C" {
-void __tsan_acquire(void* address);
-void __tsan_release(void* address);
-}
-#define FOVEA_ACQUIRE(address) __tsan_acquire(address)
-#define FOVEA_RELEASE(address) __tsan_release(address)
-#else
-#define FOVEA_ACQUIRE(address) static_cast<void>(address)
-#define FOVEA_RELEASE(address) static_cast<void>(address)
-#endif
+#include "base/thread_team.h"
 
 namespace fovea {
 
@@ -31,103 +17,87 @@ using Clock = std::chrono::steady_clock;
 
 std::atomic<bool> adapts = false;
 
+// The cores that this process may use.
+int core_count() {
+  cpu_set_t cores;
+  const int allowed = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  return std::clamp(allowed, 1, ThreadTeam::kMostParts - 1);
+}
+
 // The state of a thread that starts parallel regions.
-struct Adaptation {
-  int wanted = 0;  // 0: OpenMP's default
+struct Caller {
+  int wanted = core_count();
+  int current = wanted;
   int scopes = 0;  // the number of ThreadCountScopes that fix the thread count
   ThreadGovernor governor;
   Clock::duration waited = {};  // inside the current region
+  ThreadTeam team;
 
-  bool active() const { return adapts.load(std::memory_order_relaxed) && scopes == 0; }
-  int wanted_count() {
-    if (wanted == 0) wanted = omp_get_max_threads();
-    return wanted;
-  }
-  void apply(Clock::time_point now) {
-    const int threads = governor.threads(wanted_count(), now);
-    if (threads != omp_get_max_threads()) omp_set_num_threads(threads);
-  }
+  bool adapts_now() const { return adapts.load(std::memory_order_relaxed) && scopes == 0; }
+  void adapt(Clock::time_point now) { current = governor.threads(wanted, now); }
 };
-thread_local Adaptation adaptation;
+Caller& caller() {
+  thread_local Caller it;
+  return it;
+}
 
 }  // namespace
 
 int thread_count() {
-  if (omp_in_parallel()) return 1;
-  Adaptation& a = adaptation;
-  if (a.active() && a.governor.is_limiting(a.wanted_count())) a.apply(Clock::now());
-  return omp_get_max_threads();
+  if (ThreadTeam::in_part()) return 1;
+  Caller& c = caller();
+  if (c.adapts_now() && c.governor.is_limiting(c.wanted)) c.adapt(Clock::now());
+  return c.current;
 }
 
 void set_thread_count(int threads) {
-  Adaptation& a = adaptation;
-  a.wanted = std::max(1, threads);
-  omp_set_num_threads(a.wanted);
-  if (a.active()) a.apply(Clock::now());
+  Caller& c = caller();
+  c.current = c.wanted = std::clamp(threads, 1, ThreadTeam::kMostParts - 1);
+  if (c.adapts_now()) c.adapt(Clock::now());
 }
 
 void adapt_thread_count(bool adapt) { adapts = adapt; }
 
 bool thread_count_is_reduced() {
-  Adaptation& a = adaptation;
-  return a.active() && a.governor.is_limiting(a.wanted_count());
+  const Caller& c = caller();
+  return c.adapts_now() && c.governor.is_limiting(c.wanted);
 }
 
 ThreadCountScope::ThreadCountScope(int threads) : before_(thread_count()) {
-  ++adaptation.scopes;
-  omp_set_num_threads(threads);
+  ++caller().scopes;
+  caller().current = threads;
 }
 
 ThreadCountScope::~ThreadCountScope() {
-  omp_set_num_threads(before_);
-  --adaptation.scopes;
+  caller().current = before_;
+  --caller().scopes;
 }
-
-void publish_thread_count() { omp_set_num_threads(thread_count()); }
 
 namespace detail {
 
-namespace {
-
-struct Region {
-  Part part;
-  void* context;
-  Clock::time_point own_end = {};  // when the caller finished its own part
-  char begin = 0, end = 0;
-};
-
-// A separate function, so that the code generated for OpenMP captures only a pointer.
-void run_region(Region* region) {
-  const bool own = omp_get_thread_num() == 0;
-  if (!own) block_signals();  // see base/signals.h
-  FOVEA_ACQUIRE(&region->begin);
-  region->part(region->context, omp_get_thread_num(), omp_get_num_threads());
-  if (own && adapts.load(std::memory_order_relaxed)) region->own_end = Clock::now();
-  FOVEA_RELEASE(&region->end);
-}
-
-void run_team(int parts, Region* region) {
-  FOVEA_RELEASE(&region->begin);
-#pragma omp parallel num_threads(parts) firstprivate(region)
-  run_region(region);
-  FOVEA_ACQUIRE(&region->end);
-}
-
-}  // namespace
-
 void run_parts(int parts, Part part, void* context) {
-  Region region{part, context};
-  Adaptation& a = adaptation;
-  if (omp_in_parallel() || !a.active()) return run_team(parts, &region);
-  a.waited = {};
+  if (ThreadTeam::in_part()) return part(context, 0, 1);
+  Caller& c = caller();
+  if (!c.adapts_now()) return c.team.run(parts, part, context);
+  struct Region {
+    Part part;
+    void* context;
+    Clock::time_point own_end;  // when the caller finished its own part
+  } region{part, context, {}};
+  c.waited = {};
   const Clock::time_point begin = Clock::now();
-  run_team(parts, &region);
+  c.team.run(
+      parts,
+      [](void* of, int index, int count) {
+        static_cast<Region*>(of)->part(static_cast<Region*>(of)->context, index, count);
+      },
+      &region, [](void* of) { static_cast<Region*>(of)->own_end = Clock::now(); });
   const Clock::time_point end = Clock::now();
-  a.governor.add(omp_get_max_threads(), end - begin, a.waited + (end - region.own_end), end);
-  a.apply(end);
+  c.governor.add(c.current, end - begin, c.waited + (end - region.own_end), end);
+  c.adapt(end);
 }
 
-void add_wait(Clock::duration waited) { adaptation.waited += waited; }
+void add_wait(Clock::duration waited) { caller().waited += waited; }
 
 }  // namespace detail
 
@@ -135,8 +105,9 @@ namespace {
 
 // The number of threads for tasks. It ignores competing programs: a thread without a core delays only its own task.
 int64_t task_threads(int64_t tasks) {
-  if (omp_in_parallel()) return 1;
-  const int64_t threads = adaptation.active() ? adaptation.wanted_count() : omp_get_max_threads();
+  if (ThreadTeam::in_part()) return 1;
+  const Caller& c = caller();
+  const int64_t threads = c.adapts_now() ? c.wanted : c.current;
   return 2 * tasks < threads ? 1 : std::min(tasks, threads);
 }
 
@@ -157,9 +128,9 @@ void run_tasks(int64_t count, const std::function<void(TaskQueue&)>& work) {
       if (!error) error = std::current_exception();
     }
   };
-  detail::Region region{
-      [](void* context, int index, int parts) { (*static_cast<decltype(part)*>(context))(index, parts); }, &part};
-  detail::run_team(static_cast<int>(threads), &region);
+  caller().team.run(
+      static_cast<int>(threads),
+      [](void* context, int index, int parts) { (*static_cast<decltype(part)*>(context))(index, parts); }, &part);
   if (error) std::rethrow_exception(error);
 }
 

@@ -1,5 +1,5 @@
-// All parallel work in Fovea starts here. It shares OpenMP's thread pool with oneDNN, so that the two do not compete
-// for cores.
+// All parallel work in Fovea starts here. Each thread that starts parallel work has threads of its own for it
+// (base/thread_team.h).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace fovea {
 
 // The number of threads that parallel work of the calling thread uses; 1 inside parallel work.
 int thread_count();
-// Sets the maximum for the calling thread. The default is the number of cores.
+// Sets the maximum for the calling thread. The default is the number of cores that the process may use.
 void set_thread_count(int threads);
 
 // From now on, parallel work uses fewer threads while other programs keep the cores busy (base/thread_governor.h). To
@@ -33,13 +33,6 @@ class ThreadCountScope {
  private:
   int before_;
 };
-// Passes thread_count() to OpenMP, and so to oneDNN. The two numbers differ inside a parallel region.
-void publish_thread_count();
-
-// A program that calls this function limits how long OpenMP's idle threads spin before they sleep. By default they spin
-// for milliseconds, which on a machine that others use, too, can slow a program down a hundredfold, because the thread
-// that the others wait for gets no core. A limit that the user has set is respected.
-void bound_spinning();
 
 namespace detail {
 using Part = void (*)(void* context, int part, int parts);
@@ -48,7 +41,8 @@ void run_parts(int parts, Part part, void* context);
 void add_wait(std::chrono::steady_clock::duration waited);
 }  // namespace detail
 
-// Calls body(part, parts) once for each part, each on its own thread. The body must not throw.
+// Calls body(part, parts) once for each part, on several threads. Parts may wait for one another at barriers. The body
+// must not throw.
 template <class Body> void parallel_parts(int parts, Body&& body) {
   if (parts <= 1) return body(0, 1);
   auto part = [](void* context, int index, int count) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/signals.h"
 
 namespace fovea {
 
@@ -78,7 +77,6 @@ Ensemble::Ensemble(const Ensemble& other) : logits_(other.logits_) {
 }
 
 Scores Ensemble::step(const Tensor& ids) {
-  const SignalsBlocked blocked;  // once for a step, not for each of its products
   logits_.clear();
   for (const auto& decoder : decoders_) logits_.push_back(decoder->step(ids));
   return average_probabilities(logits_);

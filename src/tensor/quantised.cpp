@@ -38,7 +38,6 @@ void QuantisedContents::widen(Entry& entry) {
       const float scale = m.scale(row);
       const int8_t* from = m.values + row * m.columns;
       float* to = entry.to + row * m.columns;
-#pragma omp simd
       for (int64_t i = 0; i < m.columns; ++i) to[i] = scale * static_cast<float>(from[i]);
     }
   });

@@ -62,18 +62,5 @@ TEST(Running, LibrariesForPicturesAreNotLoadedAtTheStart) {
   }
 }
 
-TEST(Running, IdleThreadsDoNotSpinForLong) {
-  const Environment show("OMP_DISPLAY_ENV", "verbose");
-  const Environment policy("OMP_WAIT_POLICY", nullptr);
-  {
-    const Environment limit("GOMP_SPINCOUNT", nullptr);
-    const Outcome outcome = fovea_command({"--version"});
-    if (outcome.err.find("GOMP_SPINCOUNT") == std::string::npos) GTEST_SKIP() << "not GNU's OpenMP";
-    EXPECT_NE(outcome.err.find("GOMP_SPINCOUNT = '10000'"), std::string::npos) << outcome.err;
-  }
-  const Environment limit("GOMP_SPINCOUNT", "77");  // the user's own is respected
-  EXPECT_NE(fovea_command({"--version"}).err.find("GOMP_SPINCOUNT = '77'"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace fovea

@@ -60,7 +60,9 @@ TEST(SignalsBlocked, WhatWasBlockedBeforeStaysBlocked) {
 }
 
 TEST(SignalsBlocked, ThreadsOfThePoolTakeNoSignals) {
-  parallel_parts(3, [](int part, int) {
+  std::atomic<int> begun = 0;
+  parallel_parts(3, [&](int part, int parts) {
+    for (++begun; begun < parts;) std::this_thread::yield();  // so that each part has a thread of its own
     EXPECT_EQ(is_blocked(SIGINT), part != 0);
     EXPECT_FALSE(is_blocked(SIGSEGV));
   });

@@ -1,9 +1,13 @@
 #include "base/threads.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -56,6 +60,60 @@ TEST(ParallelFor, RunsInsideItselfAndOnOtherThreads) {
   for (const int sum : sums) EXPECT_EQ(sum, 100);
 }
 
+TEST(ParallelParts, AreCalledOnceEachInManyRegions) {
+  std::thread([] {
+    for (int round = 0; round < 5000; ++round) {
+      const int parts = 2 + round % 3;
+      set_thread_count(parts);
+      std::vector<int> calls(static_cast<size_t>(parts), 0);
+      parallel_parts(parts, [&](int part, int of) {
+        EXPECT_EQ(of, parts);
+        ++calls[static_cast<size_t>(part)];
+      });
+      for (const int count : calls) EXPECT_EQ(count, 1);
+    }
+  }).join();
+}
+
+TEST(ParallelParts, MayWaitForOneAnother) {
+  std::thread([] {
+    for (int round = 0; round < 200; ++round) {
+      std::atomic<int> arrived = 0;
+      parallel_parts(5, [&](int, int parts) {
+        ++arrived;
+        while (arrived < parts) std::this_thread::yield();
+      });
+      EXPECT_EQ(arrived, 5);
+    }
+  }).join();
+}
+
+TEST(ParallelParts, IdleThreadsSleep) {
+  set_thread_count(4);
+  parallel_parts(4, [](int, int) {});
+  const std::clock_t begin = std::clock();  // CPU time of all threads
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC / 10);
+}
+
+TEST(ParallelParts, AForkedChildHasThreadsOfItsOwn) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer does not allow new threads after a fork";
+#endif
+  set_thread_count(3);
+  parallel_parts(3, [](int, int) {});
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::atomic<int> calls = 0;
+    parallel_parts(3, [&](int, int) { ++calls; });
+    _exit(calls == 3 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 // The second thread of each region is late, as on a busy machine: one thread is faster.
 TEST(ThreadCount, FallsWhileOthersAreLate) {
   std::thread([] {
@@ -63,7 +121,10 @@ TEST(ThreadCount, FallsWhileOthersAreLate) {
     adapt_thread_count();
     EXPECT_FALSE(thread_count_is_reduced());
     for (int i = 0; i < 10; ++i) {
-      parallel_parts(2, [](int part, int) {
+      std::atomic<bool> begun = false;
+      parallel_parts(2, [&](int part, int) {
+        while (part == 0 && !begun) std::this_thread::yield();  // so that another thread takes part 1
+        begun = true;
         if (part == 1) std::this_thread::sleep_for(std::chrono::milliseconds(10));
       });
     }

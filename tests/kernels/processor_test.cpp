@@ -1,4 +1,4 @@
-// FOVEA_ISA caps the instruction sets of our kernels and of oneDNN. It is read once, at program start, so each case
+// FOVEA_ISA caps the instruction sets of the kernels. It is read once, at program start, so each case
 // runs in its own process: a death test starts this program again.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/processor_test.cpp"
@@ -17,11 +17,9 @@ HWY_AFTER_NAMESPACE();
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 
 #include "base/error.h"
-#include "kernels/cpu/common/onednn.h"
 #include "kernels/cpu/common/processor.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/gemm/gemm_bf16.h"
@@ -31,24 +29,14 @@ HWY_EXPORT(compiled_for);
 
 namespace {
 
-// Returns whether an instruction set of Highway or oneDNN is included in ours. Better ones of Highway have lower
-// numbers; those of oneDNN include the bits of the lower ones.
+// Returns whether an instruction set of Highway is included in ours. Better ones have lower numbers.
 bool is_within(int64_t target, InstructionSet cap) {
   if (cap == InstructionSet::kBaseline) return target > HWY_SSSE3;
   return cap == InstructionSet::kAvx2 ? target >= HWY_AVX2 : true;
 }
-bool is_within(dnnl::cpu_isa isa, InstructionSet cap) {
-  const auto most = cap == InstructionSet::kBaseline ? dnnl::cpu_isa::sse41
-                    : cap == InstructionSet::kAvx2   ? dnnl::cpu_isa::avx2
-                                                     : dnnl::cpu_isa::avx512_core_bf16;
-  return (static_cast<int>(isa) & ~static_cast<int>(most)) == 0;
-}
-
 [[noreturn]] void exit_whether_within(InstructionSet cap) {
-  onednn_engine();
   const bool within = processor().used == std::min(cap, processor().has) &&
                       is_within(HWY_DYNAMIC_DISPATCH(compiled_for)(), cap) &&
-                      is_within(dnnl::get_effective_cpu_isa(), cap) &&
                       (bf16_kernel() != Bf16Kernel::kAmx || cap == InstructionSet::kAmx) &&
                       (bf16_kernel() != Bf16Kernel::kAvx512 || cap >= InstructionSet::kAvx512) &&
                       (!processor().uses_avx512_vnni || cap >= InstructionSet::kAvx512);
@@ -69,7 +57,7 @@ class Isa : public ::testing::Test {
 };
 using IsaDeathTest = Isa;
 
-TEST_F(IsaDeathTest, CapsOurKernelsAndOneDnn) {
+TEST_F(IsaDeathTest, CapsTheKernels) {
   setenv("FOVEA_ISA", "baseline", 1);
   EXPECT_EXIT(exit_whether_within(InstructionSet::kBaseline), ::testing::ExitedWithCode(0), "used: baseline");
   setenv("FOVEA_ISA", "avx2", 1);

@@ -8,6 +8,7 @@
 #include "kernels/cpu/common/workspace.h"
 #include "kernels/cpu/gemm/gemm_bf16_kernels.h"
 #include "kernels/cpu/gemm/packed_weights.h"
+#include "kernels/cpu/gemm/partition.h"
 
 namespace fovea::cpu {
 
@@ -59,11 +60,6 @@ void set_bf16_kernel(Bf16Kernel kernel) {
 // ---- packing -----------------------------------------------------------------------------------
 
 namespace {
-
-struct Range {
-  int64_t begin = 0, end = 0;
-  int64_t count() const { return end - begin; }
-};
 
 struct Bf16Pack : PackedCopy {
   explicit Bf16Pack(int64_t count) : data(memory.get<bf16>(static_cast<size_t>(count))) {}
@@ -182,7 +178,6 @@ void sweep(const Bf16Kernels& kernels, const Sweep& s) {
 // Multiplies rows `rows` by some of the panels.
 void multiply_part(const Bf16Kernels& kernels, const Rows& a, Range rows, const PackedColumns& b, Range panels,
                    const Output& out) {
-  if (rows.count() <= 0 || panels.count() <= 0) return;
   for_depths(b.blocks(), out, [&](Range depth, const Output& sums) {
     const int64_t fitting = kMaxRowElements / (depth.count() * kDepth) / kernels.height * kernels.height;
     const int64_t most = std::max(kernels.height, fitting);
@@ -199,26 +194,6 @@ void multiply_part(const Bf16Kernels& kernels, const Rows& a, Range rows, const 
                       .out = shifted(sums, row, 0)});
     }
   });
-}
-
-// The partition of a GEMM: row_parts * panel_parts threads. Each panel part rounds the rows again, and each row part
-// reads the panels again.
-struct Grid {
-  int64_t row_parts = 1, panel_parts = 1;
-};
-Grid grid_for(int64_t row_panels, int64_t panels, int64_t threads) {
-  Grid best;
-  double least = 0;
-  for (int64_t panel_parts = threads; panel_parts >= 1; --panel_parts) {
-    const int64_t row_parts = threads / panel_parts;
-    const int64_t high = (row_panels + row_parts - 1) / row_parts, wide = (panels + panel_parts - 1) / panel_parts;
-    const double cost = static_cast<double>(high * wide + high + wide);
-    if (least == 0 || cost < least) {
-      least = cost;
-      best = {row_parts, panel_parts};
-    }
-  }
-  return best;
 }
 
 }  // namespace
@@ -242,15 +217,9 @@ void multiply(const Rows& a, const PackedColumns& b, const Output& out) {
   // A few rows cost as much as eight, because reading b then dominates.
   const int64_t work = std::max<int64_t>(a.m, 8) * b.n * b.k;
   const int64_t threads = std::clamp<int64_t>(work / kGrain, 1, thread_count());
-  const Grid grid = grid_for(row_panels, panels, threads);
-  const int64_t cells = grid.row_parts * grid.panel_parts;
-  parallel_for(cells, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t cell = begin; cell < end; ++cell) {
-      const int64_t i = cell / grid.panel_parts, j = cell % grid.panel_parts;
-      const Range rows = {row_panels * i / grid.row_parts * kernels.height,
-                          std::min(a.m, row_panels * (i + 1) / grid.row_parts * kernels.height)};
-      multiply_part(kernels, a, rows, b, {panels * j / grid.panel_parts, panels * (j + 1) / grid.panel_parts}, out);
-    }
+  for_partition(row_panels, panels, threads, [&](Range high, Range wide) {
+    const Range rows = {high.begin * kernels.height, std::min(a.m, high.end * kernels.height)};
+    multiply_part(kernels, a, rows, b, wide, out);
   });
 }
 

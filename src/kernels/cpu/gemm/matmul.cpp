@@ -1,17 +1,19 @@
-// c[g] (+)= alpha * a[g] b[g] + bias. GEMMs with weights, with bf16 factors, or with f32 factors that may be rounded
-// run on our own kernels; all others in f32 with oneDNN.
+// c[g] (+)= alpha * a[g] b[g] + bias: chooses the kernels of a GEMM by its precision, its sizes and whether the right
+// factor is a weight, whose packed copy is cached.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/threads.h"
 #include "kernels/cpu/common/convert_bf16.h"
-#include "kernels/cpu/common/onednn.h"
+#include "kernels/cpu/common/parallel_blocks.h"
 #include "kernels/cpu/common/workspace.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/functions.h"
+#include "kernels/cpu/gemm/few_rows.h"
 #include "kernels/cpu/gemm/gemm_bf16.h"
 #include "kernels/cpu/gemm/gemm_int8.h"
+#include "kernels/cpu/gemm/packed_weights.h"
 #include "kernels/cpu/gemm/panel_gemm.h"
 
 namespace fovea::cpu {
@@ -24,8 +26,8 @@ template <class Product> void for_batch(const MatmulArgs& args, Product&& produc
     for (int64_t g = 0; g < args.batch; ++g) product(g);
     return;
   }
-  constexpr int64_t kGrain = 1 << 18;  // fewest multiplications for another thread
-  parallel_for(args.batch, std::max<int64_t>(1, kGrain / (args.m * args.n * args.k)), [&](int64_t begin, int64_t end) {
+  constexpr int64_t kFewest = 1 << 18;  // multiplications for another thread
+  parallel_for(args.batch, std::max<int64_t>(1, kFewest / (args.m * args.n * args.k)), [&](int64_t begin, int64_t end) {
     for (int64_t g = begin; g < end; ++g) product(g);
   });
 }
@@ -88,47 +90,32 @@ template <class Name> F32Matrix in_f32(const Matrix& x, int64_t g, int64_t rows,
   return {copy, columns};
 }
 
-// Our kernel multiplies f32 rows by a weight in panels.
-bool in_panels(const MatmulArgs& args) {
-  const auto f32 = [](const Matrix& x) { return x.tensor.dtype() == DType::kF32; };
-  return PackedWeights::can_cache(args.b) && args.batch == 1 && args.alpha == 1.0f && !args.a.transposed &&
-         f32(args.a) && f32(args.b) && f32(args.c);
-}
-
-void matmul_panels(const MatmulArgs& args) {
-  constexpr int64_t kGrain = 1 << 18;  // fewest multiplications for another thread
-  Workspace unused;                    // the buffer of the weight keeps the copy
-  const PanelWeight weight = panel_weight(args.b, args.n, args.k, Precision::kF32, unused);
-  const PanelRows rows = panel_rows({.view = view_of(args.a), .m = args.m}, weight);
-  const PanelOutput out = {.data = args.c.tensor.data<float>() + args.c.offset,
-                           .row_stride = args.c.row_stride,
-                           .bias = bias_of(args, 0),
-                           .accumulate = args.accumulate};
-  parallel_for(weight.panels(), kGrain / std::max<int64_t>(1, args.m * args.k * kPanel),
-               [&](int64_t begin, int64_t end) { multiply(rows, weight, begin, end, out); });
-}
-
 void matmul_f32(const MatmulArgs& args) {
   const int64_t m = args.m, n = args.n, k = args.k;
+  const bool cached = PackedWeights::can_cache(args.b) && args.b.tensor.dtype() == DType::kF32 && args.batch == 1;
   for_batch(args, [&](int64_t g) {
     const bool ta = args.a.transposed, tb = args.b.transposed;
     const F32Matrix a = in_f32<struct WideLeft>(args.a, g, ta ? k : m, ta ? m : k);
-    const F32Matrix b = in_f32<struct WideRight>(args.b, g, tb ? n : k, tb ? k : n);
     const F32Matrix c = in_f32<struct WideResult>(args.c, g, m, n);
-    multiply_f32({.a = a.data,
-                  .b = b.data,
-                  .bias = bias_of(args, g),
-                  .c = c.data,
-                  .m = m,
-                  .n = n,
-                  .k = k,
-                  .a_stride = a.stride,
-                  .b_stride = b.stride,
-                  .c_stride = c.stride,
-                  .a_transposed = ta,
-                  .b_transposed = tb,
-                  .alpha = args.alpha,
-                  .accumulate = args.accumulate});
+    const PanelRows rows = {.whole = a.data, .stride = a.stride, .m = m, .transposed = ta};
+    const PanelOutput out = {.data = c.data,
+                             .row_stride = c.stride,
+                             .bias = bias_of(args, g),
+                             .accumulate = args.accumulate,
+                             .alpha = args.alpha};
+    if (cached) {
+      Workspace unused;  // the buffer of the weight keeps the copy
+      multiply(rows, panel_weight(args.b, n, k, Precision::kF32, unused), out);
+    } else {
+      const F32Matrix right = in_f32<struct WideRight>(args.b, g, tb ? n : k, tb ? k : n);
+      const MatrixView b = {.data = right.data, .row_stride = right.stride, .transposed = tb};
+      if (are_few(rows)) {
+        multiply_few(rows, b, n, k, out);
+      } else {
+        const int64_t size = divide_up(n, kPanel) * kPanel * k;
+        multiply(rows, pack_panels(b, n, k, workspace<float, struct RightPanels>(static_cast<size_t>(size))), out);
+      }
+    }
     if (args.c.tensor.dtype() == DType::kBF16) {
       bf16* to = args.c.tensor.data<bf16>() + args.c.offset + g * args.c.batch_stride;
       convert(c.data, to, {m, n, c.stride, args.c.row_stride});
@@ -160,8 +147,6 @@ void matmul(Stream&, const MatmulArgs& args) {
     matmul_int8(args);
   } else if (in_bf16(args)) {
     matmul_bf16(args);
-  } else if (in_panels(args)) {
-    matmul_panels(args);
   } else {
     matmul_f32(args);
   }

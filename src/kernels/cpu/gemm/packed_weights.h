@@ -21,7 +21,7 @@ class PackedCopy {
 };
 
 struct PackedWeightKey {
-  enum class Layout : uint8_t { kBF16, kPanels, kInt8, kConv2d, kWinograd };
+  enum class Layout : uint8_t { kBF16, kPanels, kInt8, kWinograd };
 
   Layout layout;
   bool transposed;

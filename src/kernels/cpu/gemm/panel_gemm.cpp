@@ -5,10 +5,10 @@
 #include "kernels/cpu/gemm/panel_gemm.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "kernels/cpu/common/convert_bf16.h"
+#include "kernels/cpu/common/parallel_blocks.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm/panel_gemm.cpp"
@@ -23,6 +23,7 @@ namespace fovea::cpu {
 struct PanelTile {
   const float *a, *b;
   int64_t a_stride, depth;
+  bool a_transposed;
   int64_t rows, columns;
   PanelOutput out;       // starts at the first element of the tile
   int64_t panel_stride;  // elements from one panel to the next, for several of them
@@ -43,47 +44,50 @@ static_assert(kPanel % (2 * kLanes) == 0);
 constexpr int vectors_of(int rows) { return rows <= 2 ? static_cast<int>(std::min<int64_t>(4, kPanel / kLanes)) : 2; }
 
 template <class Lanes>
-HWY_INLINE void finish(Floats sum, int64_t column, float* c, const PanelOutput& out, Lanes lanes) {
+HWY_INLINE void finish(Floats sum, int64_t row, int64_t column, const PanelOutput& out, Lanes lanes) {
+  const int64_t i = row * out.row_stride + column;
+  if (out.alpha != 1.0f) sum *= Floats(out.alpha);
   if (out.bias) sum += load(out.bias + column, lanes);
-  if (out.accumulate) sum += load(c + column, lanes);
-  store(sum, c + column, lanes);
+  if (out.accumulate) sum += load(out.data + i, lanes);
+  if (out.residual) sum += load(out.residual + i, lanes);
+  if (out.relu) sum = maximum(sum, Floats(0));
+  store(sum, out.data + i, lanes);
 }
-// Writes the sums of columns [column, column + kLanes), as far as the tile has them.
-HWY_INLINE void finish(Floats sum, int64_t column, float* c, const PanelTile& tile) {
+// Writes the sums of columns [column, column + kLanes) of a row, as far as the tile has them.
+HWY_INLINE void finish(Floats sum, int64_t row, int64_t column, const PanelTile& tile) {
   const int64_t left = tile.columns - column;
   if (left >= kLanes) {
-    finish(sum, column, c, tile.out, AllLanes{});
+    finish(sum, row, column, tile.out, AllLanes{});
   } else if (left > 0) {
-    finish(sum, column, c, tile.out, FirstLanes{left});
+    finish(sum, row, column, tile.out, FirstLanes{left});
   }
 }
 
-// kRows rows by columns [column, column + kVectors kLanes) of the panel.
-template <int kRows> void multiply_tile(const PanelTile& tile, int64_t column) {
-  constexpr int kVectors = vectors_of(kRows);
+// Rows [row, row + kRows) by columns [column, column + kVectors kLanes) of the panel.
+template <int kRows, int kVectors, bool kTransposed>
+void multiply_tile(const PanelTile& tile, int64_t row, int64_t column) {
   Floats sum[kRows][kVectors];
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sum[r][v] = Floats(0);
   }
-  const float* b = tile.b + column;
-  for (int64_t k = 0; k < tile.depth; ++k, b += kPanel) {
+  const float *a = tile.a + row * (kTransposed ? 1 : tile.a_stride), *b = tile.b + column;
+  for (int64_t k = 0; k < tile.depth; ++k, a += kTransposed ? tile.a_stride : 1, b += kPanel) {
     Floats columns[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) columns[v] = load(b + v * kLanes);
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r) {
-      const Floats a(tile.a[r * tile.a_stride + k]);
+      const Floats factor(kTransposed ? a[r] : a[r * tile.a_stride]);
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = mul_add(a, columns[v], sum[r][v]);
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = mul_add(factor, columns[v], sum[r][v]);
     }
   }
 #pragma GCC unroll 12
   for (int r = 0; r < kRows; ++r) {
-    float* c = tile.out.data + r * tile.out.row_stride;
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) finish(sum[r][v], column + v * kLanes, c, tile);
+    for (int v = 0; v < kVectors; ++v) finish(sum[r][v], row + r, column + v * kLanes, tile);
   }
 }
 
@@ -112,42 +116,47 @@ template <int kPanels> void multiply_row(const PanelTile& tile) {
 #pragma GCC unroll 8
   for (int p = 0; p < kPanels; ++p) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) finish(sum[p][v], p * kPanel + v * kLanes, tile.out.data, tile);
+    for (int v = 0; v < kVectors; ++v) finish(sum[p][v], 0, p * kPanel + v * kLanes, tile);
   }
 }
 
-using MultiplyTile = void (*)(const PanelTile&, int64_t);
-template <size_t... kRow> constexpr auto tiles_by_rows(std::index_sequence<kRow...>) {
-  return std::array<MultiplyTile, sizeof...(kRow)>{multiply_tile<kRow + 1>...};
+// Tiles of each height, of one register of columns or several.
+using MultiplyTile = void (*)(const PanelTile&, int64_t row, int64_t column);
+struct Tiles {
+  MultiplyTile narrow[kHeight], wide[kHeight];
+};
+template <bool kTransposed, size_t... kRow> constexpr Tiles tiles_by_rows(std::index_sequence<kRow...>) {
+  return {{multiply_tile<kRow + 1, 1, kTransposed>...},
+          {multiply_tile<kRow + 1, vectors_of(kRow + 1), kTransposed>...}};
 }
 
 // Splits any number of rows into tiles of nearly equal height.
 void multiply_panel(const PanelTile& panel) {
-  static constexpr auto kTiles = tiles_by_rows(std::make_index_sequence<kHeight>());
-  const int64_t parts = (panel.rows + kHeight - 1) / kHeight;
+  constexpr auto kRows = std::make_index_sequence<kHeight>();
+  static constexpr Tiles kTiles = tiles_by_rows<false>(kRows), kTransposedTiles = tiles_by_rows<true>(kRows);
+  const Tiles& tiles = panel.a_transposed ? kTransposedTiles : kTiles;
+  const int64_t parts = divide_up(panel.rows, kHeight);
   for (int64_t part = 0; part < parts; ++part) {
     const int64_t row = panel.rows * part / parts, rows = panel.rows * (part + 1) / parts - row;
-    PanelTile tile = panel;
-    tile.a += row * panel.a_stride;
-    tile.out.data += row * panel.out.row_stride;
     const int64_t width = kLanes * vectors_of(static_cast<int>(rows));
-    for (int64_t column = 0; column < panel.columns; column += width)
-      kTiles[static_cast<size_t>(rows - 1)](tile, column);
+    for (int64_t column = 0; column < panel.columns; column += width) {
+      const bool narrow = panel.columns - column <= kLanes;
+      (narrow ? tiles.narrow : tiles.wide)[rows - 1](panel, row, column);
+    }
   }
 }
 
 // One row by any number of panels: as many at once as have eight registers of sums.
 void multiply_one_row(const PanelTile& whole) {
   constexpr int64_t kAtOnce = std::max<int64_t>(1, 8 * kLanes / kPanel);
-  const int64_t panels = (whole.columns + kPanel - 1) / kPanel;
+  const int64_t panels = divide_up(whole.columns, kPanel);
   PanelTile tile = whole;
   for (int64_t panel = 0; panel < panels;) {
     const int64_t count = panels - panel >= kAtOnce ? kAtOnce : 1;
     tile.columns = whole.columns - panel * kPanel;
     count == 1 ? multiply_row<1>(tile) : multiply_row<static_cast<int>(kAtOnce)>(tile);
     tile.b += count * tile.panel_stride;
-    tile.out.data += count * kPanel;
-    if (tile.out.bias) tile.out.bias += count * kPanel;
+    tile.out = tile.out.at(0, count * kPanel);
     panel += count;
   }
 }
@@ -175,48 +184,88 @@ PanelRows panel_rows(const Rows& rows, const PanelWeight& weight) {
   return {.whole = to, .stride = weight.k, .m = rows.m};
 }
 
-void multiply(const PanelRows& rows, const PanelWeight& weight, int64_t begin, int64_t end, const PanelOutput& out) {
-  if (!weight.whole) {
-    return multiply_packed(
-        rows.rounded, rows.m, weight.rounded, begin, end,
-        {.data = out.data, .row_stride = out.row_stride, .bias = out.bias, .accumulate = out.accumulate});
+namespace {
+
+// k is split so that a panel and a block of rows stay in the L2 cache; partial sums are accumulated in c.
+constexpr int64_t kMaxDepth = 1024;
+constexpr int64_t kBlockElements = 1 << 16;  // of rows
+
+// What happens to the sums of part `part` of k.
+PanelOutput output_of(PanelOutput out, int64_t part, int64_t parts) {
+  if (part > 0) {
+    out.bias = nullptr;
+    out.accumulate = true;
   }
-  // k is split so that a panel and the rows stay in the L2 cache; partial sums are accumulated in c.
-  constexpr int64_t kMaxDepth = 1024;
-  const int64_t parts = (weight.k + kMaxDepth - 1) / kMaxDepth;
+  if (part + 1 < parts) {
+    out.residual = nullptr;
+    out.relu = false;
+  }
+  return out;
+}
+
+// Copies rows [begin, end) of transposed rows, of which each value of k is a row, so that they are adjacent.
+PanelRows adjacent(const PanelRows& rows, int64_t begin, int64_t end, int64_t k, int64_t depth) {
+  const int64_t count = end - begin;
+  float* to = workspace<float, struct AdjacentRows>(static_cast<size_t>(depth * count));
+  for (int64_t l = 0; l < depth; ++l) std::copy_n(rows.whole + (k + l) * rows.stride + begin, count, to + l * count);
+  return {.whole = to, .stride = count, .m = count, .transposed = true};
+}
+
+// Rows [row_begin, row_end) by panels [begin, end).
+void multiply_block(const PanelRows& rows, int64_t row_begin, int64_t row_end, const PanelWeight& weight, int64_t begin,
+                    int64_t end, const PanelOutput& out) {
+  const int64_t parts = divide_up(weight.k, kMaxDepth);
   for (int64_t part = 0; part < parts; ++part) {
     const int64_t k = weight.k * part / parts, depth = weight.k * (part + 1) / parts - k;
-    if (rows.m == 1) {
-      const int64_t column = begin * kPanel;
-      HWY_DYNAMIC_DISPATCH(multiply_one_row)
-      ({.a = rows.whole + k,
-        .b = weight.whole + (begin * weight.k + k) * kPanel,
-        .a_stride = rows.stride,
-        .depth = depth,
-        .rows = 1,
-        .columns = std::min(end * kPanel, weight.n) - column,
-        .out = {.data = out.data + column,
-                .row_stride = out.row_stride,
-                .bias = out.bias && part == 0 ? out.bias + column : nullptr,
-                .accumulate = out.accumulate || part > 0},
-        .panel_stride = weight.k * kPanel});
-      continue;
-    }
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t column = panel * kPanel;
-      HWY_DYNAMIC_DISPATCH(multiply_panel)
-      ({.a = rows.whole + k,
-        .b = weight.whole + (panel * weight.k + k) * kPanel,
-        .a_stride = rows.stride,
-        .depth = depth,
-        .rows = rows.m,
-        .columns = std::min(kPanel, weight.n - column),
-        .out = {.data = out.data + column,
-                .row_stride = out.row_stride,
-                .bias = out.bias && part == 0 ? out.bias + column : nullptr,
-                .accumulate = out.accumulate || part > 0}});
+    const PanelOutput sums = output_of(out, part, parts);
+    const int64_t blocks = divide_up((row_end - row_begin) * depth, kBlockElements);
+    for (int64_t block = 0; block < blocks; ++block) {
+      const int64_t from = row_begin + (row_end - row_begin) * block / blocks;
+      const int64_t to = row_begin + (row_end - row_begin) * (block + 1) / blocks;
+      PanelTile tile = {.a = rows.whole + from * rows.stride + k,
+                        .b = nullptr,
+                        .a_stride = rows.stride,
+                        .depth = depth,
+                        .a_transposed = rows.transposed,
+                        .rows = to - from,
+                        .columns = 0,
+                        .out = {},
+                        .panel_stride = weight.k * kPanel};
+      if (rows.transposed) {
+        const PanelRows copy = adjacent(rows, from, to, k, depth);
+        tile.a = copy.whole;
+        tile.a_stride = copy.stride;
+      }
+      const bool one = tile.rows == 1 && !rows.transposed;  // all panels at once
+      for (int64_t panel = begin; panel < end; panel += one ? end - begin : 1) {
+        const int64_t column = panel * kPanel;
+        tile.b = weight.whole + (panel * weight.k + k) * kPanel;
+        tile.columns = std::min((one ? end : panel + 1) * kPanel, weight.n) - column;
+        tile.out = sums.at(from, column);
+        one ? HWY_DYNAMIC_DISPATCH(multiply_one_row)(tile) : HWY_DYNAMIC_DISPATCH(multiply_panel)(tile);
+      }
     }
   }
+}
+
+}  // namespace
+
+void multiply(const PanelRows& rows, const PanelWeight& weight, int64_t begin, int64_t end, const PanelOutput& out) {
+  if (!weight.whole) {
+    return multiply_packed(rows.rounded, rows.m, weight.rounded, begin, end,
+                           {.data = out.data,
+                            .row_stride = out.row_stride,
+                            .bias = out.bias,
+                            .alpha = out.alpha,
+                            .accumulate = out.accumulate});
+  }
+  multiply_block(rows, 0, rows.m, weight, begin, end, out);
+}
+
+void multiply(const PanelRows& rows, const PanelWeight& weight, const PanelOutput& out) {
+  for_cells(rows.m, weight, [&](Range height, Range panels) {
+    multiply_block(rows, height.begin, height.end, weight, panels.begin, panels.end, out);
+  });
 }
 
 }  // namespace fovea::cpu

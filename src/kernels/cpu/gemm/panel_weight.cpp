@@ -64,14 +64,21 @@ bool is_quantised(const Matrix& weight, int64_t n, int64_t k) {
 
 // Packs in the order in which the weight is stored.
 void pack_whole(const Matrix& weight, int64_t n, int64_t k, float* to) {
-  if (is_quantised(weight, n, k)) return pack_quantised(weight, n, k, to);
-  const Packing packing = {.from = weight.tensor.data<float>() + weight.offset,
+  is_quantised(weight, n, k) ? pack_quantised(weight, n, k, to) : void(pack_panels(view_of(weight), n, k, to));
+}
+
+}  // namespace
+
+PanelWeight pack_panels(const MatrixView& from, int64_t n, int64_t k, float* to) {
+  const Packing packing = {.from = static_cast<const float*>(from.data),
                            .n = n,
                            .k = k,
-                           .stride = weight.row_stride,
-                           .transposed = weight.transposed,
+                           .stride = from.row_stride,
+                           .transposed = from.transposed,
                            .to = to};
-  parallel_for((n + kPanel - 1) / kPanel, 1, [&](int64_t begin, int64_t end) {
+  constexpr int64_t kFewest = 1 << 14;  // elements for another thread
+  const PanelWeight packed = {.n = n, .k = k, .whole = to, .rounded = {}};
+  parallel_for(packed.panels(), kFewest / (k * kPanel), [&](int64_t begin, int64_t end) {
     const int64_t blocks = packing.blocks(), panels = end - begin;
     for (int64_t i = 0; i < panels * blocks; ++i) {
       if (packing.transposed) {
@@ -81,9 +88,8 @@ void pack_whole(const Matrix& weight, int64_t n, int64_t k, float* to) {
       }
     }
   });
+  return packed;
 }
-
-}  // namespace
 
 PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision precision, Workspace& buffer) {
   PanelWeight panels = {.n = n, .k = k};

@@ -1,24 +1,22 @@
-// Convolution and its gradients with oneDNN, in f32: images [B,Y,X,C], weights [O,height,width,C], which are packed
-// once for each version of their contents. oneDNN distributes the forward pass to threads. It would sum the gradients
-// in an order that depends on their number, so a batch is split into a few pieces, each computed on one thread.
+// Convolution and its gradients as GEMMs, in f32: images [B,Y,X,C], weights [O,height,width,C]. The pixels under the
+// window of a result are gathered as a row [height * width * C] ("im2col"), a block of results at a time, so that the
+// rows stay in the cache. A window of 1x1 with stride 1 reads the images themselves. The weight is packed once for each
+// version of its contents. Sums do not depend on the number of threads: the gradient of the weight adds the sums of a
+// few pieces of the batch, each of which one thread computes.
 #include <algorithm>
 
-#include "base/threads.h"
 #include "kernels/cpu/common/convert_bf16.h"
-#include "kernels/cpu/common/onednn.h"
+#include "kernels/cpu/common/parallel_blocks.h"
 #include "kernels/cpu/common/workspace.h"
 #include "kernels/cpu/functions.h"
+#include "kernels/cpu/gemm/panel_gemm.h"
 #include "kernels/cpu/image/winograd.h"
 
 namespace fovea::cpu {
 
 namespace {
 
-using dnnl::memory;
-
-constexpr int64_t kPieces = 8;  // upper limit
-
-// The sizes of a convolution of some images.
+// The sizes of a convolution. Results are numbered over all images.
 struct Sizes {
   int64_t images, height, width, channels;
   int64_t out_height, out_width, out_channels;
@@ -33,182 +31,79 @@ struct Sizes {
         out_width(y.dim(2)),
         out_channels(y.dim(3)),
         window(over) {}
-  Sizes of(int64_t some_images) const {
-    Sizes some = *this;
-    some.images = some_images;
-    return some;
-  }
   int64_t image() const { return height * width * channels; }
-  int64_t out_image() const { return out_height * out_width * out_channels; }
-};
-
-// oneDNN names the axes B C Y X, whatever their order in memory.
-memory::desc images_desc(int64_t b, int64_t y, int64_t x, int64_t c) {
-  return {{b, c, y, x}, memory::data_type::f32, memory::dims{y * x * c, 1, x * c, c}};
-}
-memory::desc source_desc(const Sizes& s) { return images_desc(s.images, s.height, s.width, s.channels); }
-memory::desc result_desc(const Sizes& s) { return images_desc(s.images, s.out_height, s.out_width, s.out_channels); }
-memory::desc weight_desc(const Sizes& s) {
-  return images_desc(s.out_channels, s.window.height, s.window.width, s.channels);
-}
-memory::desc any_layout(const Sizes& s) {
-  return {
-      {s.out_channels, s.channels, s.window.height, s.window.width}, memory::data_type::f32, memory::format_tag::any};
-}
-memory::desc bias_desc(const Sizes& s) { return {{s.out_channels}, memory::data_type::f32, memory::format_tag::a}; }
-
-// ---- primitives --------------------------------------------------------------------------------
-
-// kPack and kUnpack are added to the kind of the primitive whose weight is packed or unpacked.
-enum class Kind : int64_t { kForward = 100, kBackwardData, kBackwardWeights, kPack = 100, kUnpack = 200 };
-enum Place : size_t { kImages, kWeight, kResult, kBias };
-
-struct Geometry {
-  memory::dims strides, padding, end_padding;
-  explicit Geometry(const Window& w)
-      : strides{w.stride_y, w.stride_x},
-        padding{w.pad_y, w.pad_x},
-        end_padding{w.pad_y + w.extra_y, w.pad_x + w.extra_x} {}
-};
-
-// What happens to the sums of products before they are stored. The residual is in the result's memory before.
-struct Finish {
-  bool bias = false, residual = false, relu = false;
-
-  int64_t code() const { return int64_t{bias} | int64_t{residual} << 1 | int64_t{relu} << 2; }
-  dnnl::primitive_attr attributes() const {
-    dnnl::post_ops after;
-    if (residual) after.append_sum(1.0f);
-    if (relu) after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
-    dnnl::primitive_attr attr = with_our_scratchpad();
-    attr.set_post_ops(after);
-    return attr;
+  int64_t out_pixels() const { return out_height * out_width; }
+  int64_t depth() const { return window.height * window.width * channels; }  // of a sum: the length of a row
+  // Whether the images are the rows.
+  bool gathers() const {
+    const Window& w = window;
+    return w.height * w.width * w.stride_y * w.stride_x != 1 || out_height != height || out_width != width ||
+           w.pad_y != 0 || w.pad_x != 0;
+  }
+  // The number of results whose rows are in memory at once.
+  int64_t block() const {
+    constexpr int64_t kElements = 1 << 16, kLeast = 12, kMost = 240;
+    return std::clamp(kElements / depth(), kLeast, kMost);
   }
 };
 
-dnnl::convolution_forward::primitive_desc forward_desc(const Sizes& s, const memory::desc& layout,
-                                                       const Finish& finish) {
-  const Geometry g(s.window);
-  return {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, source_desc(s), layout,
-           finish.bias ? bias_desc(s) : memory::desc(), result_desc(s), g.strides, g.padding, g.end_padding},
-          finish.attributes(),
-          onednn_engine()};
-}
+// ---- rows --------------------------------------------------------------------------------------
 
-std::unique_ptr<Prepared> make_forward(const Sizes& s, const Finish& finish) {
-  const auto description = forward_desc(s, any_layout(s), finish);
-  Arguments arguments = {
-      {DNNL_ARG_SRC, source_desc(s)}, {DNNL_ARG_WEIGHTS, description.weights_desc()}, {DNNL_ARG_DST, result_desc(s)}};
-  if (finish.bias) arguments.push_back({DNNL_ARG_BIAS, bias_desc(s)});
-  return std::make_unique<Prepared>(description, arguments);
-}
-
-std::unique_ptr<Prepared> make_backward_data(const Sizes& s, const memory::desc& layout) {
-  const Geometry g(s.window);
-  const dnnl::convolution_backward_data::primitive_desc description(
-      {dnnl::algorithm::convolution_direct, source_desc(s), layout, result_desc(s), g.strides, g.padding,
-       g.end_padding},
-      with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), {}));
-  return std::make_unique<Prepared>(description, Arguments{{DNNL_ARG_DIFF_SRC, source_desc(s)},
-                                                           {DNNL_ARG_WEIGHTS, description.weights_desc()},
-                                                           {DNNL_ARG_DIFF_DST, result_desc(s)}});
-}
-
-std::unique_ptr<Prepared> make_backward_weights(const Sizes& s, const memory::desc& layout) {
-  const Geometry g(s.window);
-  const dnnl::convolution_backward_weights::primitive_desc description(
-      {dnnl::algorithm::convolution_direct, source_desc(s), layout, bias_desc(s), result_desc(s), g.strides, g.padding,
-       g.end_padding},
-      with_our_scratchpad(), onednn_engine(), forward_desc(s, any_layout(s), {.bias = true}));
-  return std::make_unique<Prepared>(description, Arguments{{DNNL_ARG_SRC, source_desc(s)},
-                                                           {DNNL_ARG_DIFF_WEIGHTS, description.diff_weights_desc()},
-                                                           {DNNL_ARG_DIFF_DST, result_desc(s)},
-                                                           {DNNL_ARG_DIFF_BIAS, bias_desc(s)}});
-}
-
-PrimitiveKey key_of(Kind kind, const Sizes& s, int64_t variant) {
+// The part of one row of the window that is inside the image.
+struct Run {
+  int64_t pixel;          // in the image, of the first column inside
+  int64_t begin, length;  // columns of the window
+};
+// Calls body(y, run) for each row y of the window of result `result` of an image; a run may have no length.
+template <class Body> void for_window(const Sizes& s, int64_t result, Body&& body) {
   const Window& w = s.window;
-  return {static_cast<int64_t>(kind),
-          variant,
-          thread_count(),
-          s.images,
-          s.height,
-          s.width,
-          s.channels,
-          s.out_height,
-          s.out_width,
-          s.out_channels,
-          w.height,
-          w.width,
-          w.stride_y,
-          w.stride_x,
-          w.pad_y,
-          w.pad_x,
-          w.extra_y,
-          w.extra_x};
-}
-
-memory memory_at(const memory::desc& desc, const void* data) {
-  const OneDnnScope scope;
-  return {desc, onednn_engine(), const_cast<void*>(data)};
-}
-
-// Copies a weight to another layout, or back with accumulation. `key` is that of the primitive that uses the other
-// layout.
-void reorder_weight(PrimitiveKey key, Kind kind, const memory& from, const memory& to) {
-  key[0] += static_cast<int64_t>(kind);
-  Prepared& reorder = primitive(key, [&] {
-    dnnl::primitive_attr attr = with_our_scratchpad();
-    dnnl::post_ops sum;
-    sum.append_sum(1.0f);
-    if (kind == Kind::kUnpack) attr.set_post_ops(sum);
-    const dnnl::reorder::primitive_desc description(onednn_engine(), from.get_desc(), onednn_engine(), to.get_desc(),
-                                                    attr);
-    return std::make_unique<Prepared>(description,
-                                      Arguments{{DNNL_ARG_FROM, from.get_desc()}, {DNNL_ARG_TO, to.get_desc()}});
-  });
-  reorder.bind(0, from);
-  reorder.bind(1, to);
-  reorder.run();
-}
-
-struct PackedFilters : PackedCopy {
-  memory packed;
-};
-
-int64_t hash_of(const memory::desc& layout) {
-  uint64_t h = 0;
-  const auto mix = [&](int64_t part) {
-    h = (h ^ static_cast<uint64_t>(part)) * 0x9E3779B97F4A7C15u;
-    h ^= h >> 29;
-  };
-  const auto& blocking = layout.data.format_desc.blocking;
-  for (int axis = 0; axis < layout.data.ndims; ++axis) mix(blocking.strides[axis]);
-  for (int block = 0; block < blocking.inner_nblks; ++block) {
-    mix(blocking.inner_blks[block]);
-    mix(blocking.inner_idxs[block]);
+  const int64_t top = result / s.out_width * w.stride_y - w.pad_y, left = result % s.out_width * w.stride_x - w.pad_x;
+  const int64_t begin = std::clamp<int64_t>(-left, 0, w.width);
+  const int64_t end = std::clamp<int64_t>(s.width - left, begin, w.width);
+  for (int64_t y = 0; y < w.height; ++y) {
+    const bool inside = top + y >= 0 && top + y < s.height;
+    body(y, Run{(top + y) * s.width + left + begin, begin, inside ? end - begin : 0});
   }
-  return static_cast<int64_t>(h);
 }
 
-// The weight in `layout`: a copy that its buffer caches, or one in the workspace if it cannot be cached.
-memory packed_weight(const Tensor& weight, const Sizes& s, const PrimitiveKey& key, const memory::desc& layout) {
-  const memory plain = memory_at(weight_desc(s), weight.data<float>());
-  const Matrix matrix{.tensor = weight, .row_stride = hash_of(layout), .weight = true};  // a key, not a stride
-  if (!PackedWeights::can_cache(matrix)) {
-    const memory packed = memory_at(layout, workspace<std::byte, struct PackedKernel>(layout.get_size()));
-    reorder_weight(key, Kind::kPack, plain, packed);
-    return packed;
+// Copies the pixels of results [first, first + count) to rows of s.depth().
+void gather(const Sizes& s, const float* x, int64_t first, int64_t count, float* rows) {
+  const int64_t C = s.channels, across = s.window.width * C;
+  for (int64_t i = 0; i < count; ++i) {
+    const float* image = x + (first + i) / s.out_pixels() * s.image();
+    for_window(s, (first + i) % s.out_pixels(), [&](int64_t y, const Run& run) {
+      float* row = rows + i * s.depth() + y * across;
+      std::fill_n(row, run.begin * C, 0.0f);
+      if (run.length > 0) std::copy_n(image + run.pixel * C, run.length * C, row + run.begin * C);
+      std::fill(row + (run.begin + run.length) * C, row + across, 0.0f);
+    });
   }
-  const auto make = [&] {
-    const OneDnnScope scope;
-    auto copy = std::make_unique<PackedFilters>();
-    copy->packed = memory(layout, onednn_engine());
-    return copy;
-  };
-  const auto fill = [&](PackedFilters& stale) { reorder_weight(key, Kind::kPack, plain, stale.packed); };
-  const PackedWeightKey place(PackedWeightKey::Layout::kConv2d, matrix, s.out_channels, weight.size());
-  return PackedWeights::get<PackedFilters>(matrix, place, make, fill).packed;
+}
+
+// Adds rows to the pixels that gather() would copy them from, all in one image.
+void scatter_add(const Sizes& s, const float* rows, int64_t first, int64_t count, float* image) {
+  const int64_t C = s.channels, across = s.window.width * C;
+  for (int64_t i = 0; i < count; ++i) {
+    for_window(s, first + i, [&](int64_t y, const Run& run) {
+      add(rows + i * s.depth() + y * across + run.begin * C, image + run.pixel * C, run.length * C);
+    });
+  }
+}
+
+// Calls body(first, rows) with the rows of blocks of the results [begin, end).
+template <class Body> void for_blocks(const Sizes& s, const float* x, int64_t begin, int64_t end, Body&& body) {
+  const int64_t depth = s.depth(), blocks = divide_up(end - begin, s.block());
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t first = begin + (end - begin) * block / blocks;
+    const int64_t count = begin + (end - begin) * (block + 1) / blocks - first;
+    const float* rows = x + first * depth;
+    if (s.gathers()) {
+      float* copies = workspace<float, struct GatheredPixels>(static_cast<size_t>(count * depth));
+      gather(s, x, first, count, copies);
+      rows = copies;
+    }
+    body(first, PanelRows{.whole = rows, .stride = depth, .m = count});
+  }
 }
 
 // ---- elements ----------------------------------------------------------------------------------
@@ -225,94 +120,58 @@ template <class Name> const float* read_f32(const Tensor& x) {
   return wide;
 }
 
-void copy_f32(const Tensor& from, float* to) {
-  if (from.dtype() == DType::kBF16) {
-    return convert(from.data<bf16>(), to, {1, from.size(), from.size(), from.size()});
-  }
-  parallel_for(from.size(), 1 << 14, [&](int64_t begin, int64_t end) {
-    std::copy(from.data<float>() + begin, from.data<float>() + end, to + begin);
-  });
-}
-
 // ---- gradients ---------------------------------------------------------------------------------
 
-// A batch split into pieces of `images`; the last may have fewer.
-struct Pieces {
-  int64_t total, images, count;
-
-  explicit Pieces(int64_t all)
-      : total(all), images((all + kPieces - 1) / kPieces), count((all + images - 1) / images) {}
-  int64_t first(int64_t piece) const { return piece * images; }
-  int64_t size(int64_t piece) const { return std::min(images, total - first(piece)); }
-};
-
-// One of the two gradients, piece by piece. The layout of the weight is the one that the full pieces prefer.
-class Gradient {
- public:
-  using Make = std::unique_ptr<Prepared> (*)(const Sizes&, const memory::desc& layout);
-  Gradient(Kind kind, Make make, const Sizes& s) : pieces(s.images), kind_(kind), make_(make), s_(s) {
-    const OneThread alone;
-    const Sizes full = s.of(pieces.images);
-    key = key_of(kind, full, pieces.images);
-    layout = primitive(key, [&] { return make(full, any_layout(s)); }).desc(kWeight);
-  }
-  // Calls body(piece, primitive) for each piece, each on one thread.
-  template <class Body> void for_each(Body&& body) const {
-    parallel_for(pieces.count, 1, [&](int64_t begin, int64_t end) {
-      const OneThread alone;
-      for (int64_t piece = begin; piece < end; ++piece) {
-        const Sizes some = s_.of(pieces.size(piece));
-        body(piece, primitive(key_of(kind_, some, pieces.images), [&] { return make_(some, layout); }));
-      }
-    });
-  }
-
-  Pieces pieces;
-  PrimitiveKey key;
-  memory::desc layout;
-
- private:
-  Kind kind_;
-  Make make_;
-  const Sizes& s_;
-};
-
+// dx += dy weight, gathered backwards. Each image has one thread.
 void grad_of_images(const Conv2dGradArgs& args, const Sizes& s, const float* dy) {
-  const Gradient gradient(Kind::kBackwardData, make_backward_data, s);
-  const memory weight = packed_weight(args.weight, s, gradient.key, gradient.layout);
-  gradient.for_each([&](int64_t piece, Prepared& prepared) {
-    const int64_t image = gradient.pieces.first(piece), count = gradient.pieces.size(piece) * s.image();
-    float* dx = workspace<float, struct PieceOfImages>(static_cast<size_t>(count));
-    prepared.bind(kImages, dx);
-    prepared.bind(kWeight, weight);
-    prepared.bind(kResult, dy + image * s.out_image());
-    prepared.run();
-    args.dx.dtype() == DType::kBF16 ? add(dx, args.dx.data<bf16>() + image * s.image(), count)
-                                    : add(dx, args.dx.data<float>() + image * s.image(), count);
+  const Matrix matrix = {.tensor = args.weight, .row_stride = s.depth(), .weight = true};
+  Workspace spare;
+  const PanelWeight weight = panel_weight(matrix, s.depth(), s.out_channels, Precision::kF32, spare);
+  const bool rounded = args.dx.dtype() == DType::kBF16;
+  parallel_for(s.images, 1, [&](int64_t begin, int64_t end) {
+    float* wide = rounded ? workspace<float, struct WideImageGradient>(static_cast<size_t>(s.image())) : nullptr;
+    float* rows = workspace<float, struct RowGradients>(static_cast<size_t>(s.block() * s.depth()));
+    for (int64_t image = begin; image < end; ++image) {
+      float* dx = rounded ? wide : args.dx.data<float>() + image * s.image();
+      if (rounded) std::fill_n(wide, s.image(), 0.0f);
+      const int64_t blocks = divide_up(s.out_pixels(), s.block());
+      for (int64_t block = 0; block < blocks; ++block) {
+        const int64_t first = s.out_pixels() * block / blocks, count = s.out_pixels() * (block + 1) / blocks - first;
+        multiply(
+            {.whole = dy + (image * s.out_pixels() + first) * s.out_channels, .stride = s.out_channels, .m = count},
+            weight, 0, weight.panels(), {.data = rows, .row_stride = s.depth()});
+        scatter_add(s, rows, first, count, dx);
+      }
+      if (rounded) add(dx, args.dx.data<bf16>() + image * s.image(), s.image());
+    }
   });
 }
 
+// dweight [O,depth] += dy^T rows; dbias [O] += the sums of dy.
 void grad_of_weight(const Conv2dGradArgs& args, const Sizes& s, const float* dy) {
-  const Gradient gradient(Kind::kBackwardWeights, make_backward_weights, s);
-  const auto size = static_cast<int64_t>(gradient.layout.get_size() / sizeof(float)), count = gradient.pieces.count;
-  float* dweights = workspace<float, struct PieceWeights>(static_cast<size_t>(count * size));
-  float* dbiases = workspace<float, struct PieceBiases>(static_cast<size_t>(count * s.out_channels));
+  constexpr int64_t kPieces = 8;  // upper limit
+  const int64_t pieces = std::min(kPieces, s.images), O = s.out_channels, size = O * s.depth();
+  float* dweights = workspace<float, struct PieceWeights>(static_cast<size_t>(pieces * size));
+  float* dbiases = workspace<float, struct PieceBiases>(static_cast<size_t>(pieces * O));
+  std::fill_n(dbiases, pieces * O, 0.0f);
   const float* x = read_f32<struct WideImages>(args.x);
-  gradient.for_each([&](int64_t piece, Prepared& prepared) {
-    const int64_t image = gradient.pieces.first(piece);
-    prepared.bind(kImages, x + image * s.image());
-    prepared.bind(kWeight, dweights + piece * size);
-    prepared.bind(kResult, dy + image * s.out_image());
-    prepared.bind(kBias, dbiases + piece * s.out_channels);
-    prepared.run();
+  parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t piece = begin; piece < end; ++piece) {
+      const int64_t first = s.images * piece / pieces * s.out_pixels();
+      const int64_t last = s.images * (piece + 1) / pieces * s.out_pixels();
+      for_blocks(s, x, first, last, [&](int64_t result, const PanelRows& rows) {
+        const int64_t packed = divide_up(s.depth(), kPanel) * kPanel * rows.m;
+        float* to = workspace<float, struct PackedPixels>(static_cast<size_t>(packed));
+        const PanelWeight right = pack_panels({.data = rows.whole, .row_stride = rows.stride}, s.depth(), rows.m, to);
+        multiply({.whole = dy + result * O, .stride = O, .m = O, .transposed = true}, right, 0, right.panels(),
+                 {.data = dweights + piece * size, .row_stride = s.depth(), .accumulate = result > first});
+      });
+      for (int64_t result = first; result < last; ++result) add(dy + result * O, dbiases + piece * O, O);
+    }
   });
-  for (int64_t piece = 1; piece < count && args.dweight; ++piece) add(dweights + piece * size, dweights, size);
-  if (args.dweight) {
-    reorder_weight(gradient.key, Kind::kUnpack, memory_at(gradient.layout, dweights),
-                   memory_at(weight_desc(s), args.dweight.data<float>()));
-  }
-  for (int64_t piece = 0; piece < count && args.dbias; ++piece) {
-    add(dbiases + piece * s.out_channels, args.dbias.data<float>(), s.out_channels);
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    if (args.dweight) add(dweights + piece * size, args.dweight.data<float>(), size);
+    if (args.dbias) add(dbiases + piece * O, args.dbias.data<float>(), O);
   }
 }
 
@@ -323,21 +182,29 @@ void conv2d(Stream&, const Conv2dArgs& args) {
   if (x.size() == 0 || y.size() == 0) return;
   if (suits_winograd(args)) return conv2d_winograd(args);
   const Sizes s(x, y, args.window);
-  publish_thread_count();  // oneDNN plans with it
-  const Finish finish{static_cast<bool>(args.bias), static_cast<bool>(args.residual), args.relu};
-  const PrimitiveKey key = key_of(Kind::kForward, s, finish.code());
-  const auto make = [&] { return make_forward(s, finish); };
-  const memory weight = packed_weight(args.weight, s, key, primitive(key, make).desc(kWeight));
-  Prepared& prepared = primitive(key, make);  // looked up again, because packing may have evicted it
-  float* result = in_f32<struct WideResults>(y);
-  if (finish.residual) copy_f32(args.residual, result);
-  prepared.bind(kImages, read_f32<struct WideImages>(x));
-  prepared.bind(kWeight, weight);
-  prepared.bind(kResult, result);
-  if (finish.bias) prepared.bind(kBias, args.bias.data<float>());
-  prepared.run();
-  if (y.dtype() == DType::kBF16)
-    convert(result, y.data<bf16>(), {s.images, s.out_image(), s.out_image(), s.out_image()});
+  const Matrix matrix = {.tensor = args.weight, .row_stride = s.depth(), .transposed = true, .weight = true};
+  Workspace spare;
+  const PanelWeight weight = panel_weight(matrix, s.out_channels, s.depth(), Precision::kF32, spare);
+  const float* images = read_f32<struct WideImages>(x);
+  const PanelOutput out = {.data = in_f32<struct WideResults>(y),
+                           .row_stride = s.out_channels,
+                           .bias = args.bias ? args.bias.data<float>() : nullptr,
+                           .residual = args.residual ? read_f32<struct WideResiduals>(args.residual) : nullptr,
+                           .relu = args.relu};
+  const int64_t results = s.images * s.out_pixels();
+  if (!s.gathers()) {
+    multiply({.whole = images, .stride = s.channels, .m = results}, weight, out);
+  } else {
+    for_cells(results, weight, [&](Range rows, Range panels) {
+      for_blocks(s, images, rows.begin, rows.end, [&](int64_t first, const PanelRows& block) {
+        multiply(block, weight, panels.begin, panels.end, out.at(first, 0));
+      });
+    });
+  }
+  if (y.dtype() == DType::kBF16) {
+    const int64_t image = y.size() / s.images;
+    convert(out.data, y.data<bf16>(), {s.images, image, image, image});
+  }
 }
 
 void conv2d_grad(Stream&, const Conv2dGradArgs& args) {
