@@ -43,23 +43,35 @@ static_assert(kPanel % (2 * kLanes) == 0);
 // The registers of sums of a row: the whole panel for two rows, if there are enough.
 constexpr int vectors_of(int rows) { return rows <= 2 ? static_cast<int>(std::min<int64_t>(4, kPanel / kLanes)) : 2; }
 
-template <class Lanes>
-HWY_INLINE void finish(Floats sum, int64_t row, int64_t column, const PanelOutput& out, Lanes lanes) {
-  const int64_t i = row * out.row_stride + column;
-  if (out.alpha != 1.0f) sum *= Floats(out.alpha);
-  if (out.bias) sum += load(out.bias + column, lanes);
-  if (out.accumulate) sum += load(out.data + i, lanes);
-  if (out.residual) sum += load(out.residual + i, lanes);
-  if (out.relu) sum = maximum(sum, Floats(0));
-  store(sum, out.data + i, lanes);
+// Finishes and writes the sums of rows by registers of columns. All of them pass a stage before the next one begins, so
+// that each stage is asked for once. `out` starts at the first sum.
+template <int kRows, int kVectors, class Lanes>
+HWY_INLINE void finish(Floats (&sum)[kRows][kVectors], const PanelOutput& out, Lanes lanes) {
+  const auto each = [&](auto&& stage) __attribute__((always_inline)) {
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) stage(sum[r][v], r * out.row_stride + v * kLanes, v * kLanes);
+    }
+  };
+  if (out.alpha != 1.0f) each([&](Floats& s, int64_t, int64_t) { s *= Floats(out.alpha); });
+  if (out.bias) each([&](Floats& s, int64_t, int64_t column) { s += load(out.bias + column, lanes); });
+  if (out.accumulate) each([&](Floats& s, int64_t i, int64_t) { s += load(out.data + i, lanes); });
+  if (out.residual) each([&](Floats& s, int64_t i, int64_t) { s += load(out.residual + i, lanes); });
+  if (out.relu) each([&](Floats& s, int64_t, int64_t) { s = maximum(s, Floats(0)); });
+  each([&](Floats& s, int64_t i, int64_t) { store(s, out.data + i, lanes); });
 }
-// Writes the sums of columns [column, column + kLanes) of a row, as far as the tile has them.
-HWY_INLINE void finish(Floats sum, int64_t row, int64_t column, const PanelTile& tile) {
-  const int64_t left = tile.columns - column;
-  if (left >= kLanes) {
-    finish(sum, row, column, tile.out, AllLanes{});
-  } else if (left > 0) {
-    finish(sum, row, column, tile.out, FirstLanes{left});
+// The same where only the first `columns` exist.
+template <int kRows, int kVectors>
+HWY_INLINE void finish(Floats (&sum)[kRows][kVectors], const PanelOutput& out, int64_t columns) {
+  if (columns >= kVectors * kLanes) return finish(sum, out, AllLanes{});
+  for (int v = 0; v * kLanes < columns; ++v) {
+    Floats one[kRows][1];
+#pragma GCC unroll 12
+    for (int r = 0; r < kRows; ++r) one[r][0] = sum[r][v];
+    const int64_t left = columns - v * kLanes;
+    const PanelOutput at = out.at(0, v * kLanes);
+    left >= kLanes ? finish(one, at, AllLanes{}) : finish(one, at, FirstLanes{left});
   }
 }
 
@@ -84,23 +96,16 @@ void multiply_tile(const PanelTile& tile, int64_t row, int64_t column) {
       for (int v = 0; v < kVectors; ++v) sum[r][v] = mul_add(factor, columns[v], sum[r][v]);
     }
   }
-#pragma GCC unroll 12
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) finish(sum[r][v], row + r, column + v * kLanes, tile);
-  }
+  finish(sum, tile.out.at(row, column), tile.columns - column);
 }
 
 // One row by kPanels panels, which are read side by side.
 template <int kPanels> void multiply_row(const PanelTile& tile) {
   constexpr int kVectors = static_cast<int>(kPanel / kLanes);
   constexpr int64_t kAhead = 16 * kPanel;  // prefetch distance, in elements
-  Floats sum[kPanels][kVectors];
+  Floats sum[1][kPanels * kVectors];
 #pragma GCC unroll 8
-  for (int p = 0; p < kPanels; ++p) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) sum[p][v] = Floats(0);
-  }
+  for (Floats& s : sum[0]) s = Floats(0);
   const float* b = tile.b;
   for (int64_t k = 0; k < tile.depth; ++k, b += kPanel) {
     const Floats a(tile.a[k]);
@@ -110,14 +115,13 @@ template <int kPanels> void multiply_row(const PanelTile& tile) {
       __builtin_prefetch(columns + kAhead);
       __builtin_prefetch(columns + kAhead + kPanel / 2);
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sum[p][v] = mul_add(a, load(columns + v * kLanes), sum[p][v]);
+      for (int v = 0; v < kVectors; ++v) {
+        Floats& s = sum[0][p * kVectors + v];
+        s = mul_add(a, load(columns + v * kLanes), s);
+      }
     }
   }
-#pragma GCC unroll 8
-  for (int p = 0; p < kPanels; ++p) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) finish(sum[p][v], 0, p * kPanel + v * kLanes, tile);
-  }
+  finish(sum, tile.out, tile.columns);
 }
 
 // Tiles of each height, of one register of columns or several.
