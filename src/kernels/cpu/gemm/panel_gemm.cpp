@@ -191,7 +191,7 @@ PanelRows panel_rows(const Rows& rows, const PanelWeight& weight) {
 namespace {
 
 // k is split so that a panel and a block of rows stay in the L2 cache; partial sums are accumulated in c.
-constexpr int64_t kMaxDepth = 1024;
+constexpr int64_t kMaxDepth = 512;
 constexpr int64_t kBlockElements = 1 << 16;  // of rows
 
 // What happens to the sums of part `part` of k.
