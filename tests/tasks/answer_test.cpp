@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "store/model_folder.h"
 #include "support.h"
+#include "tasks/answer_model.h"
 #include "tasks/answer_set.h"
 #include "tasks/reader.h"
 #include "temporary_folder.h"
