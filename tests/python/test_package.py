@@ -4,7 +4,6 @@ import inspect
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -38,8 +37,8 @@ class Package(unittest.TestCase):
         table = (ROOT / "docs/python.md").read_text()
         documented = set(re.findall(r"^\| `(lib[^`]+)` \|", table, re.M))
         for library in needed(module):
-            if re.match(r"lib(c|m|gcc_s|stdc\+\+)\.so|ld-linux", library):
-                continue  # of every C++ program
+            if re.match(r"lib(c|m|gcc_s|stdc\+\+|cudart|cublasLt)\.so|ld-linux", library):
+                continue  # of every C++ program, and of CUDA
             self.assertIn(re.sub(r"(\.so|-\d).*", "", library), documented, library)
 
     def test_only_its_own_function_is_exported(self):
