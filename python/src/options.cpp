@@ -10,7 +10,7 @@ Field::Value value_of(py::handle given, const std::string& key) {
   if (py::isinstance<py::bool_>(given)) return given.cast<bool>();
   if (py::isinstance<py::int_>(given) || PyIndex_Check(given.ptr()) != 0)
     return py::int_(py::reinterpret_borrow<py::object>(given)).cast<int64_t>();
-  if (py::isinstance<py::float_>(given)) return given.cast<double>();
+  if (py::hasattr(given, "__float__")) return py::float_(py::reinterpret_borrow<py::object>(given)).cast<double>();
   if (py::isinstance<py::str>(given)) return given.cast<std::string>();
   throw py::type_error(fmt::format("{}: expected a number, a string or a bool, got {}", key, type_name(given)));
 }

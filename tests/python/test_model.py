@@ -60,7 +60,8 @@ class Translation(unittest.TestCase):
             self.model.translate("a", alternatives=3)
         with self.assertWarnsRegex(UserWarning, "length_penalty"):
             self.model.translate("a", length_penalty=2.0)
-        self.assertEqual(self.model.translate("I love you.", beam=numpy.int64(2)).text, self.model.translate("I love you.", beam=2).text)
+        numbers = {"beam": numpy.int64(2), "length_penalty": numpy.float32(0.5)}
+        self.assertEqual(self.model.translate("I love you.", **numbers).text, self.model.translate("I love you.", beam=2, length_penalty=0.5).text)
 
     def test_sampling_is_seeded(self):
         first, again, other = (self.model.translate("Where is the station?", sample=True, seed=seed, nbest=4) for seed in (3, 3, 4))
