@@ -2,7 +2,12 @@
 // below. Only public headers of the library are included, as in any program outside this project.
 #pragma once
 
-#include <fovea/fovea.h>
+#include <fmt/format.h>
+#include <fovea/attention/record.h>
+#include <fovea/base/error.h>
+#include <fovea/base/fields.h>
+#include <fovea/tasks/reader.h>
+#include <fovea/vision/image.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -13,6 +18,10 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace fovea {
+struct SearchOptions;
+}
 
 namespace fovea::python {
 

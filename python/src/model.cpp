@@ -1,4 +1,12 @@
 // fovea.load() and the model that it returns.
+#include <fovea/decode/options.h>
+#include <fovea/decode/translator.h>
+#include <fovea/store/shipped.h>
+#include <fovea/store/task_names.h>
+#include <fovea/tasks/captioner.h>
+#include <fovea/tasks/classifier.h>
+#include <fovea/tasks/image_classifier.h>
+
 #include <algorithm>
 #include <optional>
 #include <variant>

@@ -1,4 +1,7 @@
 // import fovea._fovea: errors, threads and signals; the other parts add classes and functions.
+#include <fovea/base/threads.h>
+#include <fovea/store/shipped.h>
+
 #include <atomic>
 #include <thread>
 

@@ -1,3 +1,5 @@
+#include <fovea/decode/options.h>
+
 #include "bindings.h"
 
 namespace fovea::python {

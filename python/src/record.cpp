@@ -1,4 +1,11 @@
 // Attention records: their weights as arrays that share the record's memory, and their views.
+#include <fovea/base/files.h>
+#include <fovea/view/curves.h>
+#include <fovea/view/given_record.h>
+#include <fovea/view/record_file.h>
+#include <fovea/view/record_view.h>
+#include <fovea/view/svg_render.h>
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>

@@ -1,4 +1,8 @@
 // fovea.train(): training with a callback that sees its progress and may stop it.
+#include <fovea/base/threads.h>
+#include <fovea/store/shipped.h>
+#include <fovea/train/train.h>
+
 #include <atomic>
 #include <exception>
 #include <optional>
