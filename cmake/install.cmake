@@ -1,5 +1,5 @@
 # Installs the library for find_package(fovea), recipes, models, documents and, if it is built, the program. cpack makes
-# a Debian package of all that.
+# a Debian package of all that, and the package python3-fovea if the Python module is built.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -44,6 +44,23 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_PACKAGE_SECTION science)
   set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "fonts-dejavu-core, fonts-wqy-microhei")  # for pictures
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEB_COMPONENT_INSTALL ON)
+  set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME fovea)
+  set(CPACK_COMPONENTS_ALL Unspecified)
+  if(FOVEA_BUILDS_PYTHON)  # models and recipes are in the package fovea
+    math(EXPR next_minor "${Python_VERSION_MINOR} + 1")
+    set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-fovea)
+    set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+    set(CPACK_DEBIAN_PYTHON_DESCRIPTION "${PROJECT_DESCRIPTION}: the Python module")
+    set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+      "python3 (>= 3.${Python_VERSION_MINOR}), python3 (<< 3.${next_minor}), python3-numpy")
+    if(CPACK_DEBIAN_PACKAGE_DEPENDS)
+      string(APPEND CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS ", ${CPACK_DEBIAN_PACKAGE_DEPENDS}")
+    endif()
+    set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "fovea (= ${PROJECT_VERSION})")
+    set(CPACK_PROJECT_CONFIG_FILE "${PROJECT_SOURCE_DIR}/cmake/packages.cmake")
+    set(CPACK_FOVEA_PYTHON_FOLDER "${PROJECT_BINARY_DIR}/python/fovea")
+  endif()
   set(CPACK_STRIP_FILES ON)
   include(CPack)
 endif()

@@ -7,12 +7,22 @@ set(entry_headers
   base/signals.h
   base/threads.h
   attention/record.h
+  decode/options.h
   decode/translator.h
   store/shipped.h
 
+  # Classify, answer questions, describe pictures.
+  tasks/captioner.h
+  tasks/classifier.h
+  tasks/image_classifier.h
+  tasks/reader.h
+
   # Draw attention records and write them to files.
+  view/curves.h
+  view/given_record.h
   view/html.h
   view/record_file.h
+  view/record_view.h
   view/reduce.h
   view/svg.h
   view/svg_render.h

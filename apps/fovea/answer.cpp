@@ -12,6 +12,7 @@
 #include "fovea/flags.h"
 #include "fovea/output.h"
 #include "fovea/passage.h"
+#include "tasks/answer_model.h"
 #include "tasks/answer_set.h"
 #include "tasks/reader.h"
 #include "text/lines.h"

@@ -58,7 +58,7 @@ int caption(const CaptionFlags& flags) {
   check_search_flags(flags.search);
   const std::vector<std::string> names = names_of_pictures(flags);
   const Captioner captioner(flags.prepare("caption"), flags.options);
-  const int64_t size = captioner.model().loaded.config.vision.size;
+  const int64_t size = captioner.size();
   Output output(flags.output);
   Console console(stderr);
   int64_t unread = 0;

@@ -11,6 +11,7 @@
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/output.h"
+#include "store/classifier_folder.h"
 #include "tasks/image_classifier.h"
 #include "tasks/image_classify_data.h"
 #include "text/labelled_text.h"

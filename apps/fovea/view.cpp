@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -20,19 +19,18 @@
 #include "store/shipped.h"
 #include "view/curves.h"
 #include "view/diagnostics.h"
-#include "view/html.h"
-#include "view/picture_frames.h"
-#include "view/svg.h"
 #include "view/svg_render.h"
 #include "view/terminal.h"
-#include "view/terminal_text.h"
 
 namespace fovea::app {
 
 namespace {
 
-const std::vector<std::string> kViews = {"heatmap", "highlight", "flow",  "heads",
-                                         "steps",   "overlay",   "strip", "diagnostics"};
+std::vector<std::string> views() {
+  std::vector<std::string> names = record_views();
+  names.emplace_back("diagnostics");
+  return names;
+}
 const std::vector<std::string> kFormats = {"terminal", "svg", "png", "pdf",         "html",
                                            "json",     "npy", "npz", "safetensors", "pharaoh"};
 const std::vector<std::string> kData = {"json", "npy", "npz", "safetensors"};
@@ -59,161 +57,12 @@ std::string format_of(const ViewFlags& flags) {
 
 // ---- output of a record
 
-const AttentionKindEntry* kind_of(const AttentionRecord& record, const ReduceOptions& options) {
-  return find_attention_kind(options.attention == "auto" ? default_attention(record) : options.attention);
-}
-
-// Whether the chosen attention is over the cells of a picture.
-bool over_picture(const AttentionRecord& record, const ReduceOptions& options) {
-  const AttentionKindEntry* kind = kind_of(record, options);
-  return record.image && kind != nullptr && kind->columns == AttentionAxis::kSource;
-}
-
-// --cell ROW,COLUMN, counted from 1, as the number of a cell of the picture.
-int64_t cell_of(const std::string& text, const Grid& grid) {
-  check(has_cells_as_rows(grid), "--cell: expected attention between the cells of a picture, got {}", grid.title);
-  int64_t row = 0, column = 0;
-  const char* end = text.data() + text.size();
-  const auto [comma, bad_row] = std::from_chars(text.data(), end, row);
-  bool valid = bad_row == std::errc() && comma != end && *comma == ',';
-  if (valid) {
-    const auto [rest, bad_column] = std::from_chars(comma + 1, end, column);
-    valid = bad_column == std::errc() && rest == end;
-  }
-  check(valid && row >= 1 && row <= grid.image->rows && column >= 1 && column <= grid.image->columns,
-        "--cell: expected a row from 1 to {}, a comma and a column from 1 to {}, got {}", grid.image->rows,
-        grid.image->columns, text);
-  return (row - 1) * grid.image->columns + column - 1;
-}
-
-// The grid of a record; of a classified text with its class in the title, of a passage with the answer marked.
-Grid grid_of(const AttentionRecord& record, const ViewFlags& flags) {
-  Grid grid = reduce(record, flags.heads);
-  if (!record.classes.empty()) {
-    const ClassProbability& best = record.classes.front();
-    grid.title = fmt::format("{} {:.1f}%: {}", best.label, 100 * best.probability, grid.title);
-  }
-  if (record.answer) mark_answer(grid, record);
-  if (!flags.cell.empty()) grid.cell = cell_of(flags.cell, grid);
-  return grid;
-}
-
-// The source of a record as a line of text: the picture with its size, or the text.
-std::string source_line(const AttentionRecord& record, std::string_view name, const TerminalStyle& terminal) {
-  if (!record.image) return fmt::format("{}: {}\n", name, harmless(record.source_text, !terminal.unicode));
-  return fmt::format("picture: {} ({} x {})\n", harmless(record.image->name, !terminal.unicode), record.image->width,
-                     record.image->height);
-}
-
-// A classifier's output, as text above its picture.
-std::string classes_text(const AttentionRecord& record, const TerminalStyle& terminal) {
-  constexpr size_t kMost = 5;
-  std::string text = source_line(record, "text", terminal);
-  for (size_t i = 0; i < std::min(kMost, record.classes.size()); ++i) {
-    const auto& [label, probability] = record.classes[i];
-    text += fmt::format("{}{} {:.1f}%", i == 0 ? "" : ", ", harmless(label, !terminal.unicode), 100 * probability);
-  }
-  return text + (record.classes.size() > kMost ? ", ...\n" : "\n");
-}
-
-std::string as_text(const AttentionRecord& record, const ViewFlags& flags, const TerminalStyle& terminal) {
-  std::string text;
-  if (!record.classes.empty()) {
-    text = classes_text(record, terminal);
-    if (record.attentions.empty()) {
-      return text + fmt::format("{}: every {} has the same weight, so there is nothing to see\n", record.architecture,
-                                record.image ? "cell" : "token");
-    }
-    text += record.architecture + "\n\n";
-  } else if (record.answer) {
-    text = answer_text(record, terminal);
-    if (record.attentions.empty()) return text + "the encoder has no attention to see\n";
-    text += record.architecture + "\n\n";
-  } else {
-    text = source_line(record, "source", terminal) + fmt::format("{}: {}\n", record.image ? "caption" : "target",
-                                                                 harmless(record.target_text, !terminal.unicode));
-    if (record.is_empty()) return text + "(an empty line: nothing was attended to)\n";
-    text += fmt::format("{}, {}, log p {:.2f}\n\n", record.architecture, record.search, record.log_probability);
-  }
-  if (flags.as == "heads") {
-    if (over_picture(record, flags.heads))
-      return text + picture_heads_text(every_head(record, flags.heads), flags.style, terminal);
-    return text + heads_text(every_head(record, flags.heads), static_cast<int>(heads_of(record, flags.heads)),
-                             flags.style, terminal);
-  }
-  const Grid grid = grid_of(record, flags);
-  if (flags.as == "highlight") return text + highlight_text(grid, flags.style, terminal);
-  if (flags.as == "flow") return text + flow_text(grid, flags.style, terminal);
-  if (flags.as == "steps") return text + steps_text(grid, flags.style, terminal);
-  if (flags.as == "overlay") return text + overlay_text(grid, flags.style, terminal);
-  if (flags.as == "strip") return text + strip_text(grid, flags.style, terminal);
-  return text + heatmap_text(grid, flags.style, terminal);
-}
-
-std::string as_svg(const AttentionRecord& record, const ViewFlags& flags) {
-  if (flags.as == "heads") {
-    if (over_picture(record, flags.heads)) return picture_heads_svg(every_head(record, flags.heads), flags.style);
-    return heads_svg(every_head(record, flags.heads), flags.style, static_cast<int>(heads_of(record, flags.heads)));
-  }
-  const Grid grid = grid_of(record, flags);
-  if (flags.as == "highlight") return highlight_svg(grid, flags.style);
-  if (flags.as == "flow") return flow_svg(grid, flags.style);
-  if (flags.as == "steps") return steps_svg(grid, flags.style);
-  if (flags.as == "overlay") return overlay_svg(grid, flags.style);
-  if (flags.as == "strip") return strip_svg(grid, flags.style);
-  return heatmap_svg(grid, flags.style);
-}
-
-std::string as_html(const AttentionRecord& record, const ViewFlags& flags) {
-  if (flags.as == "heads") {
-    if (over_picture(record, flags.heads)) return picture_heads_html(every_head(record, flags.heads), flags.style);
-    return heads_html(every_head(record, flags.heads), flags.style, static_cast<int>(heads_of(record, flags.heads)));
-  }
-  const Grid grid = grid_of(record, flags);
-  if (flags.as == "highlight") return highlight_html(grid, flags.style);
-  if (flags.as == "flow") return flow_html(grid, flags.style);
-  if (flags.as == "steps") return steps_html(grid, flags.style);
-  if (flags.as == "overlay") return overlay_html(grid, flags.style);
-  if (flags.as == "strip") return strip_html(grid, flags.style);
-  return heatmap_html(grid, flags.style);
-}
-
 // Converts an SVG to the format. PNG and PDF use this machine's fonts and show boxes for missing glyphs.
 std::string rendered(const std::string& svg, const std::string& format) {
   if (format == "svg") return svg;
   Console console(stderr);
   for (const MissingGlyphs& missing : missing_glyphs(svg)) console.line("warning: " + missing.statement());
   return format == "png" ? svg_to_png(svg) : svg_to_pdf(svg);
-}
-
-std::string drawn(const AttentionRecord& record, const ViewFlags& flags, const std::string& format) {
-  check(!record.is_empty(), "line {}: expected text, got an empty line", record.line);
-  if (format == "html") return as_html(record, flags);
-  return rendered(as_svg(record, flags), format);
-}
-
-// Whether the rows of the chosen attention are no tokens: a text with its shades shows them better than a matrix.
-bool has_named_rows(const AttentionRecord& record, const ReduceOptions& options) {
-  const std::string kind = options.attention == "auto" ? default_attention(record) : options.attention;
-  return !record.classes.empty() || std::any_of(record.attentions.begin(), record.attentions.end(),
-                                                [&](const auto& a) { return a.kind == kind && !a.row_labels.empty(); });
-}
-
-// Chooses the kind of picture that suits the record, or checks that the one asked for does. Pictures are lit word by
-// word, because the light of a piece of a word is hard to read.
-void choose_view(ViewFlags& flags, const AttentionRecord& record) {
-  if (over_picture(record, flags.heads)) {
-    if (flags.as.empty()) flags.as = "strip";
-    check(is_one_of(flags.as, {"overlay", "strip", "heads"}),
-          "--as {}: expected overlay, strip or heads, because the source of line {} is a picture", flags.as,
-          record.line);
-    flags.heads.words =
-        !has_named_rows(record, flags.heads) && kind_of(record, flags.heads)->rows == AttentionAxis::kTarget;
-    return;
-  }
-  if (flags.as.empty()) flags.as = has_named_rows(record, flags.heads) ? "highlight" : "heatmap";
-  check(!is_one_of(flags.as, {"overlay", "strip"}), "--as {}: expected attention over a picture, got {} of a text",
-        flags.as, flags.heads.attention == "auto" ? default_attention(record) : flags.heads.attention);
 }
 
 int show_records(const ViewFlags& given, const std::string& format) {
@@ -223,17 +72,15 @@ int show_records(const ViewFlags& given, const std::string& format) {
   int64_t count = 0;
   each_record(given, [&](AttentionRecord& record) {
     ++count;
-    ViewFlags flags = given;
     if (format == "pharaoh") {
       if (record.image) fail("format pharaoh: expected a source text to align, got the picture {}", record.image->name);
       const bool empty = record.source.empty();
-      return output.write((empty ? "" : to_pharaoh(align(record, flags.heads, flags.align), 0)) + "\n");
+      return output.write((empty ? "" : to_pharaoh(align(record, given.heads, given.align), 0)) + "\n");
     }
-    choose_view(flags, record);
-    if (format == "terminal") return output.write((count > 1 ? "\n" : "") + as_text(record, flags, terminal));
+    if (format == "terminal") return output.write((count > 1 ? "\n" : "") + record_text(record, given, terminal));
     check(count == 1, "format {}: a file holds one picture and there are several records; choose one with --line",
           format);
-    picture = drawn(record, flags, format);
+    picture = format == "html" ? record_html(record, given) : rendered(record_svg(record, given), format);
   });
   check(count > 0, "view: the input has no line {}", given.line);
   if (!picture.empty()) output.write(picture);
@@ -324,7 +171,7 @@ void add_view(CLI::App& app, Run& run) {
       ->add_option("--as", flags->as,
                    "Kind of picture; by default strip for photographs, highlight for classifiers and readers, heatmap "
                    "otherwise.")
-      ->check(CLI::IsMember(kViews));
+      ->check(CLI::IsMember(views()));
   command
       ->add_option("-f,--format", flags->format,
                    "Output format; by default the ending of --output, otherwise terminal.")

@@ -18,8 +18,7 @@ void each_captioned(const ViewFlags& flags, const std::function<void(AttentionRe
   int64_t line = 0;
   for (const std::string& file : flags.what) {
     // What fovea caption reads, and what is shown.
-    const Image image = read_image(file, captioner.model().loaded.config.vision.size),
-                shown = read_image(file, RecordImage::kMaxSide);
+    const Image image = read_image(file, captioner.size()), shown = read_image(file, RecordImage::kMaxSide);
     Hypothesis hypothesis;
     std::string how = "forced";
     if (flags.target.empty()) {
@@ -57,7 +56,7 @@ void each_classified_picture(const ViewFlags& flags, const std::function<void(At
     const Image image = read_image(file, classifier.size()), shown = read_image(file, RecordImage::kMaxSide);
     Classification result = std::move(classifier.classify({&image, 1}, {.capture_weights = true}).front());
     result.record->line = ++line;
-    result.record->image = record_image(shown, std::filesystem::path(file).filename().string(), classifier.map_shape());
+    result.record->image = classifier.record_image(shown, std::filesystem::path(file).filename().string());
     take(*result.record);
   }
 }

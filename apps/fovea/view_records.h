@@ -8,21 +8,18 @@
 #include "decode/options.h"
 #include "fovea/flags.h"
 #include "view/align.h"
-#include "view/picture_style.h"
+#include "view/record_view.h"
 
 namespace fovea::app {
 
-struct ViewFlags : ModelFlags {
+struct ViewFlags : ModelFlags, RecordView {
   std::vector<std::string> what;
-  std::string target, input, passage, output, as, format, sort_by,
-      cell;  // as: empty for the picture that suits the task
+  std::string target, input, passage, output, format, sort_by;
   int64_t line = 0, alternatives = 5;
   bool scores = false;
   bool one_attention = false, combined = false;  // whether --attention and --heads were given
   SearchFlags search_flags;
   SearchOptions search;  // with the flags
-  ReduceOptions heads;
-  PictureStyle style;
   AlignOptions align;
 };
 

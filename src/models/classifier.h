@@ -9,14 +9,6 @@
 
 namespace fovea {
 
-// The settings of a classifier besides those of its encoder (ModelConfig).
-struct ClassifierConfig : PoolingConfig {
-  int64_t head_hidden = 0;
-  double head_dropout = 0.2;
-
-  void describe(Fields& fields);
-};
-
 // From the features of a text or picture to logits of classes, through a hidden layer if one is asked for:
 // logits = V dropout(relu(W dropout(x))), or V dropout(x).
 class ClassHead {

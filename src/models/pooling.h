@@ -7,23 +7,12 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "models/attention_trace.h"
+#include "models/classifier_config.h"
 #include "nn/layers.h"
 
 namespace fovea {
-
-struct PoolingConfig {
-  std::vector<std::string> pooling = {"attention"};
-  int64_t hops = 4;
-  int64_t pooling_depth = 0;
-
-  bool has(std::string_view name) const;
-  // The pooling that has attention weights: "attention" or "structured"; empty if there is none.
-  std::string attention() const;
-  void describe(Fields& fields);
-};
 
 struct Pooled {
   Var features;  // [B,F]

@@ -9,7 +9,7 @@
 
 #include "decode/search.h"
 #include "models/answer_config.h"
-#include "models/classifier.h"
+#include "models/classifier_config.h"
 #include "models/config.h"
 #include "models/vision_config.h"
 #include "store/task_names.h"

@@ -20,9 +20,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Searched in the working directory, then beside the program.
+std::vector<fs::path>& added_folders() {
+  static std::vector<fs::path> folders;
+  return folders;
+}
+
+// Searched in the working directory, then in the added folders, then beside the program.
 std::vector<fs::path> beside(const fs::path& folder) {
   std::vector<fs::path> all{folder};
+  for (const fs::path& added : added_folders()) all.push_back(added / folder);
   std::error_code code;
   const fs::path program = fs::read_symlink("/proc/self/exe", code).parent_path();
   if (!code) {
@@ -48,6 +54,8 @@ std::vector<fs::path> model_places() {
 std::string name_of(const std::string& folder) { return fs::path(folder).filename().string(); }
 
 }  // namespace
+
+void add_shipped_folder(const std::string& folder) { added_folders().emplace_back(folder); }
 
 bool is_model_folder(const std::string& path) {
   std::error_code code;

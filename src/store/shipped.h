@@ -12,6 +12,9 @@ namespace fovea {
 // with the same name, the first is used.
 std::vector<std::string> shipped_models();
 std::vector<std::string> model_search_path();  // these folders, in that order
+// A further folder that has `models` and `recipes`, to be searched after the working directory: for a library that is
+// not installed beside a program. To be called before anything else is searched for.
+void add_shipped_folder(const std::string& folder);
 bool is_model_folder(const std::string& path);
 bool is_shipped_model(const std::string& name);
 // The given folder, or that of the shipped model of the name. Throws an Error that lists the shipped models if there is

@@ -6,6 +6,7 @@
 #include "evaluate/answers.h"
 #include "recipe/recipe.h"
 #include "tasks/answer_data.h"
+#include "tasks/answer_model.h"
 #include "tasks/reader.h"
 #include "tensor/arena.h"
 

@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "decode/record.h"
 #include "decode/translator.h"
+#include "evaluate/pointing.h"
 #include "ops/ops.h"
+#include "store/caption_folder.h"
 #include "tasks/pictures.h"
 #include "text/words.h"
 
@@ -40,36 +42,46 @@ std::vector<int32_t> all_numbers(size_t count) {
 
 }  // namespace
 
+struct Captioner::State {
+  LoadedCaptioner model;
+  Device device;
+  Precision precision;
+  bool constant_weights = false;
+};
+
+Captioner::Captioner(State state) : state_(std::make_shared<const State>(std::move(state))) {}
+
 Captioner::Captioner(const std::string& folder, const PredictorOptions& options)
-    : Captioner(load_captioner(folder, device_named(options.device)), device_named(options.device),
-                precision_named(options.precision)) {
-  constant_weights_ = true;
-}
+    : Captioner(State{load_captioner(folder, device_named(options.device)), device_named(options.device),
+                      precision_named(options.precision), true}) {}
 
 Captioner::Captioner(LoadedCaptioner model, Device device, Precision precision)
-    : model_(std::move(model)), device_(device), precision_(precision) {}
+    : Captioner(State{std::move(model), device, precision}) {}
+
+const LoadedCaptioner& Captioner::model() const { return state_->model; }
+int64_t Captioner::size() const { return model().loaded.config.vision.size; }
 
 std::vector<Caption> Captioner::caption(std::span<const Image> images, const SearchOptions& search,
                                         const std::function<void(int64_t)>& done) const {
-  const PrecisionScope precision(precision_);
-  const Pictures pictures(model_, images);
+  const PrecisionScope precision(state_->precision);
+  const Pictures pictures(model(), images);
   return caption(pictures, all_numbers(images.size()), search, done);
 }
 
 std::vector<Caption> Captioner::caption(const ImageSource& images, std::span<const int32_t> numbers,
                                         const SearchOptions& given, const std::function<void(int64_t)>& done) const {
-  const PrecisionScope precision(precision_);
+  const PrecisionScope precision(state_->precision);
   SearchOptions options = given;
   options.images = &images;
-  options.constant_weights = constant_weights_;
+  options.constant_weights = state_->constant_weights;
   const std::vector<std::span<const int32_t>> rows = rows_of(numbers);
-  const EncoderDecoder* model = model_.loaded.model.get();
+  const EncoderDecoder* decoder = model().loaded.model.get();
   std::vector<Caption> captions;
   for (std::vector<Hypothesis>& found :
-       search({&model, 1}, CorpusView(rows), batch_options(), options, device_, done)) {
+       search({&decoder, 1}, CorpusView(rows), batch_options(), options, state_->device, done)) {
     Caption& caption = captions.emplace_back();
     for (Hypothesis& hypothesis : found) {
-      std::string text = model_.loaded.target->decode(hypothesis.ids);
+      std::string text = model().loaded.target->decode(hypothesis.ids);
       caption.candidates.push_back({std::move(text), std::move(hypothesis)});
     }
   }
@@ -80,31 +92,31 @@ std::vector<Hypothesis> Captioner::score(const ImageSource& images, std::span<co
                                          std::span<const std::string> captions, const ScoreOptions& given) const {
   check(numbers.size() == captions.size(), "caption: expected as many captions as pictures ({}), got {}",
         numbers.size(), captions.size());
-  const PrecisionScope precision(precision_);
+  const PrecisionScope precision(state_->precision);
   ScoreOptions options = given;
   options.images = &images;
   std::vector<std::vector<int32_t>> ids;
-  for (const std::string& caption : captions) ids.push_back(model_.loaded.target->encode(caption));
+  for (const std::string& caption : captions) ids.push_back(model().loaded.target->encode(caption));
   const std::vector<std::span<const int32_t>> rows = rows_of(numbers), targets(ids.begin(), ids.end());
-  const EncoderDecoder* model = model_.loaded.model.get();
-  return fovea::score({&model, 1}, CorpusView(rows, targets), batch_options(), options, device_);
+  const EncoderDecoder* decoder = model().loaded.model.get();
+  return fovea::score({&decoder, 1}, CorpusView(rows, targets), batch_options(), options, state_->device);
 }
 
 RecordImage Captioner::record_image(const Image& image, const std::string& name) const {
-  return fovea::record_image(image, name, model_.map_shape());
+  return fovea::record_image(image, name, model().map_shape());
 }
 
 AttentionRecord Captioner::record(RecordImage image, const Hypothesis& hypothesis) const {
-  AttentionRecord record = target_record({&model_.loaded, 1}, hypothesis, *model_.loaded.target);
-  record.task = model_.loaded.config.task;
+  AttentionRecord record = target_record({&model().loaded, 1}, hypothesis, *model().loaded.target);
+  record.task = model().loaded.config.task;
   record.image = std::move(image);
   return record;
 }
 
 TokenAttention Captioner::token_attention(const std::string& caption, const Hypothesis& scored) const {
-  TokenAttention attention{.rows = model_.map_shape()[0], .columns = model_.map_shape()[1]};
+  TokenAttention attention{.rows = model().map_shape()[0], .columns = model().map_shape()[1]};
   std::vector<size_t> begins;
-  for (const Token& token : model_.loaded.target->tokenise(caption)) begins.push_back(token.begin);
+  for (const Token& token : model().loaded.target->tokenise(caption)) begins.push_back(token.begin);
   attention.words = word_indices(caption, begins);
   const auto tokens = static_cast<int64_t>(begins.size()), cells = attention.rows * attention.columns;
   attention.weights.resize(static_cast<size_t>(tokens * cells));
@@ -125,7 +137,7 @@ TokenAttention Captioner::token_attention(const std::string& caption, const Hypo
 }
 
 std::vector<std::string> Captioner::predict(std::span<const std::string> inputs) const {
-  const Pictures pictures(model_, inputs);
+  const Pictures pictures(model(), inputs);
   std::vector<std::string> texts;
   for (const Caption& c : caption(pictures, all_numbers(inputs.size()), {})) texts.push_back(c.text());
   return texts;

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "attention/record.h"
 #include "decode/search.h"
-#include "evaluate/pointing.h"
-#include "store/caption_folder.h"
 #include "tasks/task.h"
+#include "vision/image.h"
 
 namespace fovea {
+
+struct LoadedCaptioner;  // store/caption_folder.h
+struct TokenAttention;   // evaluate/pointing.h
 
 struct Caption {
   struct Candidate {
@@ -27,7 +30,7 @@ struct Caption {
 // Several threads may use a Captioner at the same time.
 class Captioner final : public Predictor {
  public:
-  Captioner(const std::string& folder, const PredictorOptions& options);
+  explicit Captioner(const std::string& folder, const PredictorOptions& options = {});
   // The weights are read anew at each call: the model may be trained in between.
   Captioner(LoadedCaptioner model, Device device, Precision precision);
 
@@ -53,13 +56,13 @@ class Captioner final : public Predictor {
   // Inputs are files of pictures.
   std::vector<std::string> predict(std::span<const std::string> inputs) const override;
 
-  const LoadedCaptioner& model() const { return model_; }
+  const LoadedCaptioner& model() const;
+  int64_t size() const;  // height and width of a picture that are read; a larger file may be decoded for this size
 
  private:
-  LoadedCaptioner model_;
-  Device device_;
-  Precision precision_;
-  bool constant_weights_ = false;
+  struct State;
+  explicit Captioner(State state);
+  std::shared_ptr<const State> state_;
 };
 
 std::unique_ptr<Predictor> load_caption_predictor(const std::string& folder, const PredictorOptions& options);

@@ -9,6 +9,7 @@
 #include "decode/batch_threads.h"
 #include "decode/translator.h"
 #include "ops/ops.h"
+#include "store/classifier_folder.h"
 #include "tasks/classify_record.h"
 
 namespace fovea {
@@ -30,6 +31,22 @@ BatchOptions batch_options(int64_t texts, Device device) {
 
 }  // namespace
 
+struct Classifier::State {
+  using Rows = std::span<const std::span<const int32_t>>;
+  using TakeBatch = std::function<void(const Batch& batch, const Classified& classified)>;
+
+  State(LoadedClassifier loaded, Device on, Precision with) : model(std::move(loaded)), device(on), precision(with) {}
+
+  // Calls `take` for each batch of rows, on several threads at a time.
+  void run(Rows rows, Capture capture, const TakeBatch& take, const std::function<void(int64_t)>& done) const;
+  std::vector<float> log_probabilities(Rows rows, Capture capture, const TakeBatch& take,
+                                       const std::function<void(int64_t)>& done) const;
+
+  LoadedClassifier model;
+  Device device;
+  Precision precision;
+};
+
 void add_classes(std::span<const float> log_probs, std::span<const std::string> labels,
                  std::span<Classification> results) {
   const size_t classes = labels.size();
@@ -50,25 +67,25 @@ Classifier::Classifier(const std::string& folder, const PredictorOptions& option
                  precision_named(options.precision)) {}
 
 Classifier::Classifier(LoadedClassifier model, Device device, Precision precision)
-    : model_(std::move(model)), device_(device), precision_(precision) {}
+    : state_(std::make_shared<const State>(std::move(model), device, precision)) {}
 
-void Classifier::classify_batch(const Batch& batch, Capture capture, const TakeBatch& take) const {
-  take(batch, (*model_.model)({.ids = batch.source, .lengths = batch.source_lengths}, capture));
-}
+const std::vector<std::string>& Classifier::labels() const { return state_->model.config.labels; }
+const LoadedClassifier& Classifier::model() const { return state_->model; }
+int64_t Classifier::max_source() const { return state_->model.config.max_source; }
 
-void Classifier::run(Rows rows, Capture capture, const TakeBatch& take,
-                     const std::function<void(int64_t)>& done) const {
+void Classifier::State::run(Rows rows, Capture capture, const TakeBatch& take,
+                            const std::function<void(int64_t)>& done) const {
   if (rows.empty()) return;
   const CorpusView corpus(rows);
-  const BatchOptions options = batch_options(std::ssize(rows), device_);
+  const BatchOptions options = batch_options(std::ssize(rows), device);
   std::mutex mutex;  // for `finished` and `done`
   int64_t finished = 0;
-  const PrecisionScope precision(precision_);
-  for_each_batch(corpus, options, device_, {}, [&](const NextBatch& next) {
-    Arena arena(device_);
-    const ArenaScope scope(&arena);
+  const PrecisionScope scope(precision);
+  for_each_batch(corpus, options, device, {}, [&](const NextBatch& next) {
+    Arena arena(device);
+    const ArenaScope workspace(&arena);
     for (Batch batch; next(batch); arena.rewind()) {
-      classify_batch(batch, capture, take);
+      take(batch, (*model.model)({.ids = batch.source, .lengths = batch.source_lengths}, capture));
       const std::lock_guard lock(mutex);
       finished += std::ssize(batch.rows);
       if (done) done(finished);
@@ -76,9 +93,9 @@ void Classifier::run(Rows rows, Capture capture, const TakeBatch& take,
   });
 }
 
-std::vector<float> Classifier::log_probabilities(Rows rows, Capture capture, const TakeBatch& take,
-                                                 const std::function<void(int64_t)>& done) const {
-  const size_t classes = labels().size();
+std::vector<float> Classifier::State::log_probabilities(Rows rows, Capture capture, const TakeBatch& take,
+                                                        const std::function<void(int64_t)>& done) const {
+  const size_t classes = model.config.labels.size();
   std::vector<float> result(rows.size() * classes);
   run(
       rows, capture,
@@ -97,17 +114,18 @@ std::vector<float> Classifier::log_probabilities(Rows rows, Capture capture, con
 
 std::vector<float> Classifier::log_probabilities(std::span<const std::string> texts,
                                                  const std::function<void(int64_t)>& done) const {
-  const std::vector<std::vector<int32_t>> ids = encode_lines(texts, *model_.source);
+  const std::vector<std::vector<int32_t>> ids = encode_lines(texts, *state_->model.source);
   std::vector<std::span<const int32_t>> rows;
   for (const auto& line : ids)
     rows.push_back(std::span(line).first(std::min(line.size(), static_cast<size_t>(max_source()))));
-  return log_probabilities(rows, {}, {}, done);
+  return state_->log_probabilities(rows, {}, {}, done);
 }
 
 std::vector<Classification> Classifier::classify(std::span<const std::string> texts, const ClassifyOptions& options,
                                                  const std::function<void(int64_t)>& done) const {
   const bool captures = options.capture_weights;
-  const std::vector<SharedLine> lines = tokenise(texts, *model_.source, captures ? Offsets::kTokens : Offsets::kNone);
+  const std::vector<SharedLine> lines =
+      tokenise(texts, *state_->model.source, captures ? Offsets::kTokens : Offsets::kNone);
   std::vector<Classification> results(texts.size());
   std::vector<std::span<const int32_t>> rows;
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -116,17 +134,17 @@ std::vector<Classification> Classifier::classify(std::span<const std::string> te
     results[i].truncated = results[i].tokens > max_source();
     rows.push_back(std::span(ids).first(std::min(ids.size(), static_cast<size_t>(max_source()))));
   }
-  TakeBatch record;
+  State::TakeBatch record;
   if (captures) {
     record = [&](const Batch& batch, const Classified& classified) {
-      const ClassifierWeights weights(model_, classified);
+      const ClassifierWeights weights(state_->model, classified);
       for (size_t b = 0; b < batch.rows.size(); ++b) {
         const auto row = static_cast<size_t>(batch.rows[b]);
         results[row].record = weights.record(*lines[row], static_cast<int64_t>(b));
       }
     };
   }
-  const std::vector<float> log_probs = log_probabilities(rows, captures, record, done);
+  const std::vector<float> log_probs = state_->log_probabilities(rows, captures, record, done);
   add_classes(log_probs, labels(), results);
   return results;
 }

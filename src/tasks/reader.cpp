@@ -6,7 +6,12 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "decode/translator.h"
+#include "ops/ops.h"
+#include "tasks/answer_input.h"
+#include "tasks/answer_model.h"
 #include "tasks/answer_record.h"
+#include "tasks/answer_spans.h"
 #include "tensor/arena.h"
 #include "text/utf8.h"
 
@@ -18,10 +23,6 @@ constexpr int64_t kTokensAtOnce = 8192;         // of windows in one batch, padd
 constexpr int64_t kDeviceTokensAtOnce = 65536;  // the same on a card
 constexpr int64_t kGroupTokens = 400'000;       // of passages whose features are in memory
 constexpr int64_t kGroupQuestions = 4096;
-
-Precision precision_named(const std::string& name) {
-  return name == "int8" ? Precision::kInt8 : name == "bf16" ? Precision::kBF16 : Precision::kF32;
-}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty()) {
@@ -37,14 +38,36 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-// A question with the windows of its passage and their logits.
-struct Reader::Tokenised {
-  std::shared_ptr<const TokenisedText> passage;
-  TokenisedText question;
-  AnswerFeatures features;
-  bool truncated = false;
-  std::vector<AnswerWindow> windows;
-  std::vector<WindowLogits> logits;
+struct Reader::State {
+  // A question with the windows of its passage and their logits.
+  struct Tokenised {
+    std::shared_ptr<const TokenisedText> passage;
+    TokenisedText question;
+    AnswerFeatures features;
+    bool truncated = false;
+    std::vector<AnswerWindow> windows;
+    std::vector<WindowLogits> logits;
+  };
+
+  State(LoadedReader model, Device on, Precision with)
+      : loaded(std::move(model)),
+        device(on),
+        precision(with),
+        tokeniser(loaded.vocabulary, loaded.config.answer.lowercase),
+        builder(loaded.config.answer, loaded.characters) {}
+
+  std::vector<Reading> answer_group(std::span<const PassageQuestion> questions, const AnswerOptions& options,
+                                    const std::function<void()>& after_batch) const;
+  void run_windows(std::span<Tokenised> questions, const Forms& forms, const std::function<void()>& after_batch) const;
+  Reading reading_of(const Tokenised& question, const Forms& forms, const AnswerOptions& options) const;
+  AttentionRecord record_of(const Tokenised& question, const Forms& forms, const AnswerWindow& window,
+                            const Answer& answer) const;
+
+  LoadedReader loaded;
+  Device device;
+  Precision precision;
+  AnswerTokeniser tokeniser;
+  AnswerInputBuilder builder;
 };
 
 Reader::Reader(const std::string& folder, const PredictorOptions& options)
@@ -52,16 +75,14 @@ Reader::Reader(const std::string& folder, const PredictorOptions& options)
              precision_named(options.precision)) {}
 
 Reader::Reader(LoadedReader loaded, Device device, Precision precision)
-    : loaded_(std::move(loaded)),
-      device_(device),
-      precision_(precision),
-      tokeniser_(loaded_.vocabulary, loaded_.config.answer.lowercase),
-      builder_(loaded_.config.answer, loaded_.characters) {}
+    : state_(std::make_shared<const State>(std::move(loaded), device, precision)) {}
+
+const LoadedReader& Reader::loaded() const { return state_->loaded; }
 
 std::vector<Reading> Reader::answer(std::span<const PassageQuestion> questions, const AnswerOptions& options,
                                     const std::function<void(int64_t)>& done) const {
   check(options.nbest >= 1, "answer: expected nbest of at least 1, got {}", options.nbest);
-  const PrecisionScope precision(precision_);
+  const PrecisionScope precision(state_->precision);
   std::vector<Reading> readings;
   for (size_t begin = 0; begin < questions.size();) {
     size_t end = begin, bytes = 0;
@@ -72,7 +93,7 @@ std::vector<Reading> Reader::answer(std::span<const PassageQuestion> questions, 
     const auto after_batch = [&] {
       if (done) done(static_cast<int64_t>(begin));
     };
-    for (Reading& reading : answer_group(questions.subspan(begin, end - begin), options, after_batch)) {
+    for (Reading& reading : state_->answer_group(questions.subspan(begin, end - begin), options, after_batch)) {
       readings.push_back(std::move(reading));
     }
     begin = end;
@@ -81,22 +102,23 @@ std::vector<Reading> Reader::answer(std::span<const PassageQuestion> questions, 
   return readings;
 }
 
-std::vector<Reading> Reader::answer_group(std::span<const PassageQuestion> questions, const AnswerOptions& options,
-                                          const std::function<void()>& after_batch) const {
-  const AnswerConfig& config = loaded_.config.answer;
+std::vector<Reading> Reader::State::answer_group(std::span<const PassageQuestion> questions,
+                                                 const AnswerOptions& options,
+                                                 const std::function<void()>& after_batch) const {
+  const AnswerConfig& config = loaded.config.answer;
   Forms forms;
   std::unordered_map<std::string_view, std::shared_ptr<const TokenisedText>> passages;
   std::vector<Tokenised> tokenised(questions.size());
   for (size_t i = 0; i < questions.size(); ++i) {
     Tokenised& each = tokenised[i];
     auto& passage = passages[questions[i].passage];
-    if (!passage) passage = std::make_shared<const TokenisedText>(tokeniser_(questions[i].passage, forms));
+    if (!passage) passage = std::make_shared<const TokenisedText>(tokeniser(questions[i].passage, forms));
     each.passage = passage;
-    each.question = tokeniser_(questions[i].question, forms);
+    each.question = tokeniser(questions[i].question, forms);
     each.truncated = each.question.size() > config.max_question;
     if (each.truncated) each.question.tokens.resize(static_cast<size_t>(config.max_question));
     if (each.question.tokens.empty()) continue;  // without windows there is no answer
-    each.features = answer_features(*passage, each.question.tokens, loaded_.vocabulary->size(), config.match_features);
+    each.features = answer_features(*passage, each.question.tokens, loaded.vocabulary->size(), config.match_features);
     for (const WindowRange& range : windows_of(passage->size(), config)) {
       each.windows.push_back({passage.get(), each.question.tokens, &each.features, range.begin, range.end});
     }
@@ -108,8 +130,8 @@ std::vector<Reading> Reader::answer_group(std::span<const PassageQuestion> quest
   return readings;
 }
 
-void Reader::run_windows(std::span<Tokenised> questions, const Forms& forms,
-                         const std::function<void()>& after_batch) const {
+void Reader::State::run_windows(std::span<Tokenised> questions, const Forms& forms,
+                                const std::function<void()>& after_batch) const {
   struct Place {
     Tokenised* question;
     size_t window;
@@ -118,26 +140,26 @@ void Reader::run_windows(std::span<Tokenised> questions, const Forms& forms,
   std::vector<Place> places;
   for (Tokenised& question : questions) {
     for (size_t i = 0; i < question.windows.size(); ++i) {
-      places.push_back({&question, i, builder_.rows(question.windows[i])});
+      places.push_back({&question, i, builder.rows(question.windows[i])});
     }
   }
   std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.rows < b.rows; });
-  const int64_t most = device_.on_host() ? kTokensAtOnce : kDeviceTokensAtOnce;
-  Arena arena(device_);
+  const int64_t most = device.on_host() ? kTokensAtOnce : kDeviceTokensAtOnce;
+  Arena arena(device);
   const ArenaScope scope(&arena);
   for (size_t begin = 0; begin < places.size();) {
     size_t end = begin + 1;  // the last window of a batch is its longest
     while (end < places.size() && static_cast<int64_t>(end + 1 - begin) * places[end].rows <= most) ++end;
     std::vector<AnswerWindow> windows;
     for (size_t i = begin; i < end; ++i) windows.push_back(places[i].question->windows[places[i].window]);
-    const SpanLogits logits = (*loaded_.model)(builder_(windows, forms, 1, device_));
+    const SpanLogits logits = (*loaded.model)(builder(windows, forms, 1, device));
     const std::vector<float> start = to_host<float>(logits.start.value()), last = to_host<float>(logits.end.value());
     const size_t batch = windows.size();
     for (size_t b = 0; b < batch; ++b) {
       const Place& place = places[begin + b];
       WindowLogits& to = place.question->logits[place.window];
       to.begin = windows[b].begin;
-      const auto first = static_cast<size_t>(builder_.first_row(windows[b]));
+      const auto first = static_cast<size_t>(builder.first_row(windows[b]));
       for (size_t t = first; t < static_cast<size_t>(place.rows); ++t) {
         to.start.push_back(start[t * batch + b]);
         to.end.push_back(last[t * batch + b]);
@@ -149,8 +171,8 @@ void Reader::run_windows(std::span<Tokenised> questions, const Forms& forms,
   }
 }
 
-Reading Reader::reading_of(const Tokenised& question, const Forms& forms, const AnswerOptions& options) const {
-  const AnswerConfig& config = loaded_.config.answer;
+Reading Reader::State::reading_of(const Tokenised& question, const Forms& forms, const AnswerOptions& options) const {
+  const AnswerConfig& config = loaded.config.answer;
   Reading reading;
   reading.windows = std::ssize(question.windows);
   reading.question_truncated = question.truncated;
@@ -183,12 +205,12 @@ Reading Reader::reading_of(const Tokenised& question, const Forms& forms, const 
   return reading;
 }
 
-AttentionRecord Reader::record_of(const Tokenised& question, const Forms& forms, const AnswerWindow& window,
-                                  const Answer& answer) const {
-  Arena arena(device_);
+AttentionRecord Reader::State::record_of(const Tokenised& question, const Forms& forms, const AnswerWindow& window,
+                                         const Answer& answer) const {
+  Arena arena(device);
   const ArenaScope scope(&arena);
-  const SpanLogits logits = (*loaded_.model)(builder_(std::span(&window, 1), forms, 1, device_), true);
-  return answer_record(loaded_, window, question.question.text, logits, builder_.first_row(window),
+  const SpanLogits logits = (*loaded.model)(builder(std::span(&window, 1), forms, 1, device), true);
+  return answer_record(loaded, window, question.question.text, logits, builder.first_row(window),
                        {answer.text, answer.begin, answer.end, answer.probability});
 }
 

@@ -2,19 +2,18 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "attention/record.h"
-#include "ops/ops.h"
-#include "tasks/answer_input.h"
-#include "tasks/answer_model.h"
-#include "tasks/answer_spans.h"
 #include "tasks/task.h"
 
 namespace fovea {
+
+struct LoadedReader;  // tasks/answer_model.h
 
 struct PassageQuestion {
   std::string passage, question;
@@ -42,7 +41,7 @@ struct AnswerOptions {
 // Several threads may use a Reader at the same time.
 class Reader final : public Predictor {
  public:
-  Reader(const std::string& folder, const PredictorOptions& options);
+  explicit Reader(const std::string& folder, const PredictorOptions& options = {});
   // A model in memory, for instance one that is being trained: its weights are read anew at each call.
   Reader(LoadedReader loaded, Device device, Precision precision);
 
@@ -53,22 +52,11 @@ class Reader final : public Predictor {
   // A line of input is a passage, a tab and a question; the output is the text of the best answer.
   std::vector<std::string> predict(std::span<const std::string> inputs) const override;
 
-  const LoadedReader& loaded() const { return loaded_; }
+  const LoadedReader& loaded() const;
 
  private:
-  struct Tokenised;
-  std::vector<Reading> answer_group(std::span<const PassageQuestion> questions, const AnswerOptions& options,
-                                    const std::function<void()>& after_batch) const;
-  void run_windows(std::span<Tokenised> questions, const Forms& forms, const std::function<void()>& after_batch) const;
-  Reading reading_of(const Tokenised& question, const Forms& forms, const AnswerOptions& options) const;
-  AttentionRecord record_of(const Tokenised& question, const Forms& forms, const AnswerWindow& window,
-                            const Answer& answer) const;
-
-  LoadedReader loaded_;
-  Device device_;
-  Precision precision_;
-  AnswerTokeniser tokeniser_;
-  AnswerInputBuilder builder_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 std::unique_ptr<Predictor> load_reader_predictor(const std::string& folder, const PredictorOptions& options);

@@ -77,10 +77,10 @@ TEST_F(App, ARecordOfAPictureIsDrawnInEveryFormat) {
     EXPECT_NE(got.status, 0);
     EXPECT_NE(got.err.find(says), std::string::npos) << got.err;
   };
-  refused({"--as", "heatmap"}, "--as heatmap: expected overlay, strip or heads, because the source of line 1 is a");
+  refused({"--as", "heatmap"}, "view heatmap: expected overlay, strip or heads, because the source of line 1 is a");
   refused({"-f", "pharaoh"}, "format pharaoh: expected a source text to align, got the picture scene.jpg");
   const Outcome text = fovea_command({"view", "-m", model(), "a b c", "--as", "strip"});
-  EXPECT_NE(text.err.find("--as strip: expected attention over a picture, got cross of a text"), std::string::npos)
+  EXPECT_NE(text.err.find("view strip: expected attention over a picture, got cross of a text"), std::string::npos)
       << text.err;
   const Outcome json = fovea_command({"view", record, "-f", "json"});
   EXPECT_EQ(json_lines(json.out).at(0)["image"]["name"], "scene.jpg");

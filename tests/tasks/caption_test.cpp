@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "evaluate/pointing.h"
+#include "store/caption_folder.h"
 #include "store/vision_weights.h"
 #include "support.h"
 #include "tasks/caption_boxes.h"

@@ -9,6 +9,7 @@
 #include "base/base64.h"
 #include "base/thousands.h"
 #include "decode/options.h"
+#include "store/caption_folder.h"
 #include "view/compact_weights.h"
 #include "view/record_file.h"
 

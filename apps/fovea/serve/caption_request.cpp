@@ -8,6 +8,7 @@
 #include "fovea/serve/answers.h"
 #include "fovea/serve/interventions.h"
 #include "fovea/serve/requests.h"
+#include "store/caption_folder.h"
 #include "vision/image.h"
 
 namespace fovea::app {

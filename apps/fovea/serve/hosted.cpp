@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "recipe/recipe.h"
+#include "store/caption_folder.h"
+#include "store/classifier_folder.h"
+#include "tasks/answer_model.h"
 #include "text/generators.h"
 
 namespace fovea::app {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "store/caption_folder.h"
 
 namespace fovea::app {
 

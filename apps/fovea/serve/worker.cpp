@@ -319,7 +319,7 @@ void Worker::decode(const Batch& batch, const Job::Read& request) {
 // A picture that cannot be decoded fails its own job alone.
 void Worker::decode(const Batch& batch, const Job::Caption& request) {
   const Captioner& captioner = model_.captioner();
-  const int64_t size = captioner.model().loaded.config.vision.size;
+  const int64_t size = captioner.size();
   SearchOptions search = request.search;
   search.prefixes.clear();
   std::vector<Image> images;
