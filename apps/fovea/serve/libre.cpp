@@ -8,7 +8,7 @@
 #include "fovea/serve/answers.h"
 #include "fovea/serve/api.h"
 #include "fovea/serve/html.h"
-#include "fovea/serve/language.h"
+#include "text/language.h"
 #include "text/utf8.h"
 
 namespace fovea::app {

@@ -1,4 +1,4 @@
-#include "evaluate/sentences.h"
+#include "text/sentences.h"
 
 #include <algorithm>
 #include <array>
