@@ -1,0 +1,65 @@
+// Signs of a translation that is not one.
+#include "decode/warnings.h"
+
+#include <gtest/gtest.h>
+
+namespace fovea {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+TEST(RepeatedTokens, CountsWhatFollowsItself) {
+  EXPECT_EQ(repeated_tokens(Ids{}), 0);
+  EXPECT_EQ(repeated_tokens(Ids{1, 2, 3, 1, 2, 3}), 0);  // twice is language
+  EXPECT_EQ(repeated_tokens(Ids{9, 1, 2, 1, 2, 1, 2, 8}), 4);
+  EXPECT_EQ(repeated_tokens(Ids{5, 5, 5, 5, 5}), 4);
+  EXPECT_EQ(repeated_tokens(Ids{1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 7}), 8);
+}
+
+std::vector<std::string> kinds(const Ids& source, const Ids& target, std::vector<HypothesisWeights> weights = {}) {
+  Hypothesis hypothesis;
+  hypothesis.ids = target;
+  hypothesis.weights = std::move(weights);
+  std::vector<std::string> kinds;
+  for (const OutputWarning& w : output_warnings(source, hypothesis)) kinds.push_back(w.kind);
+  return kinds;
+}
+
+TEST(OutputWarnings, RepetitionBeyondThatOfTheSource) {
+  const Ids source = {4, 5, 6, 7, 8, 9}, looped = {4, 5, 4, 5, 4, 5, 4, 5};
+  EXPECT_EQ(kinds(source, source), std::vector<std::string>{});
+  EXPECT_EQ(kinds(source, looped), std::vector<std::string>{"repetition"});
+  EXPECT_EQ(kinds(looped, looped), std::vector<std::string>{});
+  EXPECT_EQ(kinds(source, {4, 4, 4}), std::vector<std::string>{});  // ha ha ha
+}
+
+TEST(OutputWarnings, Length) {
+  Ids many(40);
+  for (size_t i = 0; i < many.size(); ++i) many[i] = static_cast<int32_t>(i);
+  EXPECT_EQ(kinds({4}, many), std::vector<std::string>{"length"});
+  EXPECT_EQ(kinds(many, {4}), std::vector<std::string>{"length"});
+  EXPECT_EQ(kinds({4}, Ids(many.begin(), many.begin() + 13)), std::vector<std::string>{});
+  EXPECT_EQ(kinds(many, Ids(many.begin(), many.begin() + 10)), std::vector<std::string>{});
+}
+
+// Two rows over nine source tokens and the end mark.
+HypothesisWeights cross(const std::vector<float>& row) {
+  HypothesisWeights weights{AttentionKind::kCross, 0, 1, 2, static_cast<int64_t>(row.size()), row};
+  weights.weights.insert(weights.weights.end(), row.begin(), row.end());
+  return weights;
+}
+
+TEST(OutputWarnings, AttentionToTheEndMarkAlone) {
+  const Ids source = {4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const std::vector<float> even(10, 0.1f), end = {0, 0, 0, 0, 0, 0, 0, 0, 0.05f, 0.95f};
+  EXPECT_EQ(kinds(source, source, {cross(even)}), std::vector<std::string>{});
+  EXPECT_EQ(kinds(source, source, {cross(end)}), std::vector<std::string>{"attention"});
+  EXPECT_EQ(kinds({4, 5}, {4, 5}, {cross({0, 0, 1})}), std::vector<std::string>{});  // too short to judge
+  Hypothesis half;
+  half.weights = {cross({0.25f, 0, 0.25f, 0, 0.5f})};
+  EXPECT_DOUBLE_EQ(attention_coverage(half), 0.5);
+  EXPECT_LT(attention_coverage(Hypothesis{}), 0);
+}
+
+}  // namespace
+}  // namespace fovea
