@@ -151,7 +151,7 @@ void LineFlags::add_to(CLI::App& command, const std::string& group) {
       .add_option(
           "--split-above", split_above,
           "Split a line of more than N source tokens into sentences, which are translated one by one and joined "
-          "again; 0 for never. By default as the model's folder stores it, or 40.")
+          "again; 0 for never. By default as the model's folder stores it, or 10.")
       ->type_name("N")
       ->check(at_least(0))
       ->group(group);

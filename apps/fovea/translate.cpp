@@ -292,7 +292,7 @@ void add_translate(CLI::App& app, Run& run) {
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "Print one JSON object per line, with scores and all hypotheses.");
   command->add_flag("--check-attention", flags->check_attention,
-                    "Also warn of translations that attend to little of their source; slower.");
+                    "Also warn of translations whose attention is on nothing in particular; slower.");
   flags->search_flags.add_to(*command, "Search", flags->words.task);
   flags->line_flags.add_to(*command, "Search");
   command->footer(

@@ -13,9 +13,10 @@ constexpr size_t kLongestRepeated = 10;
 constexpr int64_t kFewestRepeated = 4;
 constexpr double kMostRatio = 3;
 constexpr int64_t kRatioAllowance = 10;
-// Short sentences have too few tokens for a share of them to mean anything.
 constexpr int64_t kFewestJudged = 6;
-constexpr double kLeastCoverage = 0.4;
+// The shipped translator from English has 0.23 or more for 95% of the sentences that it knows how to translate, and
+// 0.19 or less for 95% of lines of made-up words.
+constexpr double kLeastConcentration = 0.15;
 
 // The number of times that the n-gram before `at` occurs in a row, ending there.
 int64_t occurrences(std::span<const int32_t> ids, size_t at, size_t n) {
@@ -42,24 +43,28 @@ int64_t repeated_tokens(std::span<const int32_t> ids) {
   return most;
 }
 
-double attention_coverage(const Hypothesis& hypothesis) {
-  std::vector<double> sums;
-  double heads = 0, rows = 0;
+double attention_concentration(const Hypothesis& hypothesis) {
+  std::vector<double> mean;  // [rows,columns], times the number of heads
+  double heads = 0;
+  int64_t rows = 0, columns = 0;
   for (const HypothesisWeights& w : hypothesis.weights) {
     if (w.kind != AttentionKind::kCross) continue;
-    sums.resize(static_cast<size_t>(w.columns));
+    rows = w.rows;
+    columns = w.columns;
+    mean.resize(static_cast<size_t>(rows * columns));
     for (size_t i = 0; i < w.weights.size(); ++i) {
-      const double weight = static_cast<double>(w.weights[i]);
-      if (weight > 0) sums[i % sums.size()] += weight;  // also false for a masked cell, which is not a number
+      const auto weight = static_cast<double>(w.weights[i]);
+      if (weight > 0) mean[i % mean.size()] += weight;  // false for a masked cell, which is not a number
     }
     heads += static_cast<double>(w.heads);
-    rows = static_cast<double>(w.rows);
   }
-  if (sums.size() < 2 || heads == 0) return -1;
-  const double even = rows / static_cast<double>(sums.size());
-  const auto end_mark = sums.end() - 1;
-  const auto covered = std::count_if(sums.begin(), end_mark, [&](double sum) { return sum / heads >= 0.1 * even; });
-  return static_cast<double>(covered) / static_cast<double>(sums.size() - 1);
+  if (rows == 0 || columns < 2 || heads == 0) return -1;
+  double sum = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto begin = mean.begin() + row * columns;
+    sum += *std::max_element(begin, begin + columns - 1);  // without the end mark
+  }
+  return sum / heads / static_cast<double>(rows);
 }
 
 std::vector<OutputWarning> output_warnings(std::span<const int32_t> source, const Hypothesis& hypothesis) {
@@ -75,9 +80,11 @@ std::vector<OutputWarning> output_warnings(std::span<const int32_t> source, cons
   if (exceeds(written, read) || exceeds(read, written)) {
     warnings.push_back({"length", fmt::format("it has {} for {} of the source", counted(written, "token"), read)});
   }
-  const double coverage = read < kFewestJudged ? -1 : attention_coverage(hypothesis);
-  if (coverage >= 0 && coverage < kLeastCoverage) {
-    warnings.push_back({"attention", fmt::format("it attends to {:.0f}% of the source tokens only", 100 * coverage)});
+  const double concentration = read < kFewestJudged ? -1 : attention_concentration(hypothesis);
+  if (concentration >= 0 && concentration < kLeastConcentration) {
+    warnings.push_back({"attention", fmt::format("its attention is on nothing in particular: the largest weight of a "
+                                                 "step is {:.2f} on average",
+                                                 concentration)});
   }
   return warnings;
 }

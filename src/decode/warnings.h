@@ -1,5 +1,5 @@
 // Signs that a translation is not one of its source: the model repeats itself, writes far too much or too little, or
-// attends to almost nothing of what it translates (Raunak et al. 2021 on hallucinations).
+// its attention is on nothing in particular.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ std::vector<OutputWarning> output_warnings(std::span<const int32_t> source, cons
 // a b" has 4. Two occurrences in a row are not counted: "bye bye" is language.
 int64_t repeated_tokens(std::span<const int32_t> ids);
 
-// The share of the source tokens, the end mark left out, that receive at least a tenth of what they would if the mean
-// cross attention of all layers and heads were even. Negative if no cross attention was captured.
-double attention_coverage(const Hypothesis& hypothesis);
+// How concentrated cross attention is: the largest weight of a step on a source token, the end mark left out, of the
+// mean over all layers and heads; on average over the steps. Negative if no cross attention was captured.
+double attention_concentration(const Hypothesis& hypothesis);
 
 }  // namespace fovea

@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/random.h"
 #include "corpora/samples.h"
 #include "gzip.h"
@@ -96,6 +95,43 @@ TEST(HostileArchive, NamesStayInside) {
   }
 }
 
+TEST(HostileArchive, DamagedArchivesAreErrors) {
+  const TemporaryFolder folder;
+  Collected sink;
+  for (const bool stored : {false, true}) {
+    const std::string path = zip_of(folder, {{"a.po", gettext_po()}}, "a.zip", stored);
+    const std::string whole = read_file(path);
+    const std::vector<std::string> paths = {path};
+    EXPECT_EQ(import_corpora(paths, "auto", {}, sink).pairs, 5);
+    for (size_t size = 4; size < whole.size(); size += 7) {
+      folder.file("a.zip", whole.substr(0, size));
+      EXPECT_ERROR(import_corpora(paths, "auto", {}, sink), "the zip archive is truncated or damaged: it has no end");
+    }
+    std::string changed = whole;
+    changed[40] = static_cast<char>(changed[40] ^ 1);  // in the compressed text
+    folder.file("a.zip", changed);
+    EXPECT_ERROR(import_corpora(paths, "auto", {}, sink), "a.zip/a.po: the archive is damaged here");
+    // The same file many times over in a directory of many entries.
+    const size_t directory = whole.find("PK\1\2"), end = whole.find("PK\5\6");
+    const std::string entry = whole.substr(directory, end - directory);
+    std::string many = whole.substr(0, directory), tail = whole.substr(end);
+    for (int i = 0; i < 50; ++i) many += entry;
+    tail[8] = tail[10] = 50;
+    const size_t bytes = 50 * entry.size();
+    for (size_t i = 0; i < 4; ++i) tail[12 + i] = static_cast<char>(bytes >> (8 * i));
+    folder.file("a.zip", many + tail);
+    EXPECT_ERROR(import_corpora(paths, "auto", {}, sink), "its files overlap");
+    std::string locked = whole;
+    locked[directory + 8] = 1;
+    folder.file("a.zip", locked);
+    EXPECT_ERROR(import_corpora(paths, "auto", {}, sink), "expected a file without a password");
+    locked = whole;
+    locked[directory + 10] = 14;
+    folder.file("a.zip", locked);
+    EXPECT_ERROR(import_corpora(paths, "auto", {}, sink), "got the compression method 14");
+  }
+}
+
 TEST(HostileMo, OffsetsAndCountsAreChecked) {
   const std::string whole = gettext_mo();
   for (size_t size = 0; size < whole.size() - 1; ++size) {
@@ -111,8 +147,7 @@ TEST(HostileMo, OffsetsAndCountsAreChecked) {
 TEST(HostileFiles, MutationsAreReadOrRefused) {
   const TemporaryFolder folder;
   const std::string archive = zip_of(folder, {{"a.po", gettext_po()}, {"b.tmx", omegat_tmx()}});
-  std::ifstream stream(archive, std::ios::binary);
-  const std::string zip((std::istreambuf_iterator<char>(stream)), {});
+  const std::string zip = read_file(archive);
   const std::vector<std::pair<std::string, std::string>> files = {
       {"a.tmx", omegat_tmx()},
       {"b.tmx", utf16(omegat_tmx(), false)},

@@ -1,9 +1,6 @@
 #include "corpora/samples.h"
 
-#include <zip.h>
-
-#include <stdexcept>
-
+#include "gzip.h"
 #include "text/utf8.h"
 
 namespace fovea {
@@ -186,16 +183,34 @@ std::string utf16(const std::string& text, bool big_endian) {
 }
 
 std::string zip_of(const TemporaryFolder& folder, const std::vector<std::pair<std::string, std::string>>& files,
-                   const std::string& name) {
-  const std::string path = folder.file(name);
-  zip_t* archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, nullptr);
-  if (archive == nullptr) throw std::runtime_error("cannot create " + path);
+                   const std::string& name, bool stored) {
+  std::string archive, directory;
+  const auto number = [](std::string& to, size_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) to += static_cast<char>(value >> (8 * i));
+  };
   for (const auto& [inside, bytes] : files) {
-    zip_source_t* source = zip_source_buffer(archive, bytes.data(), bytes.size(), 0);
-    if (zip_file_add(archive, inside.c_str(), source, ZIP_FL_ENC_UTF_8) < 0) throw std::runtime_error("zip");
+    // Without gzip's header of 10 bytes and its end of 8, this is what zip stores.
+    const std::string zipped = gzip(bytes), packed = stored ? bytes : zipped.substr(10, zipped.size() - 18);
+    std::string common;  // version, flags, method, time, date, checksum, sizes, lengths
+    for (const size_t value : {size_t{20}, size_t{0x800}, size_t{stored ? 0u : 8u}, size_t{0}, size_t{33}})
+      number(common, value, 2);
+    number(common, crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())), 4);
+    number(common, packed.size(), 4);
+    number(common, bytes.size(), 4);
+    number(common, inside.size(), 2);
+    number(common, 0, 2);
+    directory += "PK\1\2" + std::string("\x14\0", 2) + common + std::string(10, '\0');
+    number(directory, archive.size(), 4);
+    directory += inside;
+    archive += "PK\3\4" + common + inside + packed;
   }
-  if (zip_close(archive) != 0) throw std::runtime_error("cannot write " + path);
-  return path;
+  std::string end = "PK\5\6" + std::string(4, '\0');
+  number(end, files.size(), 2);
+  number(end, files.size(), 2);
+  number(end, directory.size(), 4);
+  number(end, archive.size(), 4);
+  number(end, 0, 2);
+  return folder.file(name, archive + directory + end);
 }
 
 std::vector<std::string> Collected::texts() const {

@@ -17,7 +17,7 @@ std::string xliff_12();    // with segments, proposals, states
 std::string xliff_20();    // with codes, ignorable text, matches
 std::string utf16(const std::string& ascii_or_bmp, bool big_endian);  // with a byte order mark
 std::string zip_of(const TemporaryFolder& folder, const std::vector<std::pair<std::string, std::string>>& files,
-                   const std::string& name = "archive.zip");  // returns its path
+                   const std::string& name = "archive.zip", bool stored = false);  // returns its path
 
 struct Collected final : PairSink {
   std::vector<TextPair> pairs;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace fovea {
 namespace {
 
@@ -42,23 +44,27 @@ TEST(OutputWarnings, Length) {
   EXPECT_EQ(kinds(many, Ids(many.begin(), many.begin() + 10)), std::vector<std::string>{});
 }
 
-// Two rows over nine source tokens and the end mark.
+// Two rows that are alike, in two heads.
 HypothesisWeights cross(const std::vector<float>& row) {
-  HypothesisWeights weights{AttentionKind::kCross, 0, 1, 2, static_cast<int64_t>(row.size()), row};
-  weights.weights.insert(weights.weights.end(), row.begin(), row.end());
+  HypothesisWeights weights{AttentionKind::kCross, 0, 2, 2, static_cast<int64_t>(row.size()), {}};
+  for (int i = 0; i < 4; ++i) weights.weights.insert(weights.weights.end(), row.begin(), row.end());
   return weights;
 }
 
-TEST(OutputWarnings, AttentionToTheEndMarkAlone) {
+TEST(OutputWarnings, AttentionOnNothingInParticular) {
   const Ids source = {4, 5, 6, 7, 8, 9, 10, 11, 12};
-  const std::vector<float> even(10, 0.1f), end = {0, 0, 0, 0, 0, 0, 0, 0, 0.05f, 0.95f};
-  EXPECT_EQ(kinds(source, source, {cross(even)}), std::vector<std::string>{});
+  const std::vector<float> even(10, 0.1f), sharp = {0, 0, 0, 0.8f, 0, 0, 0, 0, 0, 0.2f},
+                                           end = {0, 0, 0, 0, 0, 0, 0, 0, 0.05f, 0.95f};
+  EXPECT_EQ(kinds(source, source, {cross(sharp)}), std::vector<std::string>{});
+  EXPECT_EQ(kinds(source, source, {cross(even)}), std::vector<std::string>{"attention"});
   EXPECT_EQ(kinds(source, source, {cross(end)}), std::vector<std::string>{"attention"});
   EXPECT_EQ(kinds({4, 5}, {4, 5}, {cross({0, 0, 1})}), std::vector<std::string>{});  // too short to judge
-  Hypothesis half;
-  half.weights = {cross({0.25f, 0, 0.25f, 0, 0.5f})};
-  EXPECT_DOUBLE_EQ(attention_coverage(half), 0.5);
-  EXPECT_LT(attention_coverage(Hypothesis{}), 0);
+  Hypothesis two;
+  two.weights = {cross({0.25f, 0.5f, 0.25f}), cross({1, 0, 0})};  // two layers: the mean is 0.625, 0.25
+  EXPECT_DOUBLE_EQ(attention_concentration(two), 0.625);
+  two.weights[0].weights[0] = std::numeric_limits<float>::quiet_NaN();  // masked
+  EXPECT_GT(attention_concentration(two), 0);
+  EXPECT_LT(attention_concentration(Hypothesis{}), 0);
 }
 
 }  // namespace

@@ -18,6 +18,15 @@ TEST(SplitSentences, English) {
             (Sentences{"It ends in etc.", "Dr. Who reads MR.", "In the U.S. Army."}));
 }
 
+TEST(SplitSentences, AbbreviationsBeforeNumbersAndItems) {
+  EXPECT_EQ(split_sentences("He said no. Then he left on Jan. 3 for No. 5 of Gen. Lee. It was Mar. It rained."),
+            (Sentences{"He said no.", "Then he left on Jan. 3 for No. 5 of Gen. Lee.", "It was Mar.", "It rained."}));
+  EXPECT_EQ(split_sentences("1. Open the file. 2. Save it in 1999. Then go."),
+            (Sentences{"1. Open the file.", "2. Save it in 1999.", "Then go."}));
+  EXPECT_EQ(split_sentences("Wait... What? \"Go!\" She went... and came."),
+            (Sentences{"Wait...", "What?", "\"Go!\"", "She went... and came."}));
+}
+
 TEST(SplitSentences, Chinese) {
   EXPECT_EQ(split_sentences("我爱你。你呢？！“好。”完"), (Sentences{"我爱你。", "你呢？！", "“好。”", "完"}));
   EXPECT_EQ(split_sentences("版本3.5发布了。 很好。"), (Sentences{"版本3.5发布了。", "很好。"}));

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "decode/options.h"
 #include "fovea/serve/answers.h"
 #include "fovea/serve/api.h"
 #include "fovea/serve/html.h"
