@@ -3,13 +3,13 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <atomic>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "corpora/clean.h"
@@ -33,6 +33,30 @@ struct PipelineFlags {
 };
 void add_pipeline_flags(CLI::App& command, PipelineFlags& flags);
 
+// Writes many short lines in few large blocks.
+class BufferedOutput {
+ public:
+  explicit BufferedOutput(const std::string& path) : output_(path) {}
+  void write(std::string_view text) {
+    constexpr size_t kBlock = size_t{1} << 16;
+    buffer_ += text;
+    if (buffer_.size() >= kBlock) flush();
+  }
+  void commit() {
+    flush();
+    output_.commit();
+  }
+
+ private:
+  void flush() {
+    output_.write(buffer_);
+    buffer_.clear();
+  }
+
+  Output output_;
+  std::string buffer_;
+};
+
 // Writes pairs to PREFIX.SOURCE and PREFIX.TARGET, to a TSV file or to standard output.
 class PairOutput {
  public:
@@ -43,8 +67,8 @@ class PairOutput {
 
  private:
   std::string names_;
-  Output source_;
-  std::optional<Output> target_;
+  BufferedOutput source_;
+  std::optional<BufferedOutput> target_;
 };
 
 // Ctrl-C ends the work by this exception, so that temporary files are removed.
@@ -65,7 +89,7 @@ class DataPipeline final : public PairSink {
 
   const PipelineFlags& flags_;
   PairOutput output_;
-  std::optional<Output> rejected_;
+  std::optional<BufferedOutput> rejected_;
   std::optional<Cleaner> cleaner_;
   std::optional<Translator> forward_, backward_;
   Console console_{stderr};

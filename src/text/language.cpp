@@ -148,12 +148,14 @@ Script script_of(char32_t c) {
 double script_share(std::string_view text, std::string_view language) {
   const Language* known = find_language(base_code(language));
   if (known == nullptr) return 1;
+  constexpr double kLettersPerCharacter = 2.5;  // a Chinese character is half a word, a Latin letter a fifth
   double of[kScripts] = {}, all = 0;
   for (const auto& [value, begin, end] : code_points(text)) {
     const Script script = script_of(value);
     if (script == Script::kOther) continue;
-    of[static_cast<size_t>(script)] += 1;
-    all += 1;
+    const double letters = script == Script::kHan || script == Script::kHangul ? kLettersPerCharacter : 1;
+    of[static_cast<size_t>(script)] += letters;
+    all += letters;
   }
   double own = of[static_cast<size_t>(known->script)];
   if (known->script == Script::kKana) own += of[static_cast<size_t>(Script::kHan)];
@@ -161,7 +163,7 @@ double script_share(std::string_view text, std::string_view language) {
 }
 
 std::string other_language(std::string_view text, std::string_view expected) {
-  constexpr size_t kFewestWords = 5;
+  constexpr size_t kFewestWords = 8;
   constexpr double kCertain = 0.75;  // of a score of at most 6; chosen on sentences of known languages
   const Language* known = find_language(base_code(expected));
   if (known == nullptr || known->words.empty()) return "";

@@ -13,8 +13,9 @@ inline constexpr size_t kScripts = 11;
 
 // The script of a letter; kOther for digits, punctuation and scripts that no known language is written in.
 Script script_of(char32_t c);
-// The share of the letters that a language is written with: for Japanese kana and Han, for Chinese Han, where kana do
-// not count. 1 for a text without letters and for a language that is not known.
+// The share of the letters, where a Han character counts as 2.5 Latin ones, that a language is written with: for
+// Japanese kana and Han, for Chinese Han, where kana do not count. 1 for a text without letters and for a language that
+// is not known.
 double script_share(std::string_view text, std::string_view language);
 
 struct Detection {
@@ -26,7 +27,7 @@ struct Detection {
 std::vector<Detection> detect_language(std::string_view text, const std::vector<std::string>& candidates);
 
 // The language that the text is in with some certainty, if it is not `expected`: both must be known languages of one
-// script, and the text have at least five words. Empty otherwise.
+// script, and the text have at least eight words. Empty otherwise.
 std::string other_language(std::string_view text, std::string_view expected);
 
 // "English" for "en"; the code itself where it is not known.

@@ -109,7 +109,9 @@ TEST(LanguageTest, ScriptsAndLanguages) {
   EXPECT_DOUBLE_EQ(script_share("שלום", "en"), 0);
   EXPECT_EQ(other_language("Je ne suis pas dans la maison avec vous.", "en"), "fr");
   EXPECT_EQ(other_language("Tom lives in Boston with Mary.", "en"), "");
-  EXPECT_EQ(other_language("Je suis", "en"), "");  // too short to tell
+  EXPECT_EQ(other_language("Je suis dans la maison avec vous.", "en"), "");  // too short to tell
+  EXPECT_EQ(other_language("She's Tom's sister, isn't she?", "en"), "");
+  EXPECT_GT(script_share("我用Twitter。", "zh"), 0.4);
   EXPECT_EQ(other_language("Je ne suis pas dans la maison avec vous.", "fr-CA"), "");
 }
 
