@@ -161,7 +161,7 @@ TEST(HostileFiles, MutationsAreReadOrRefused) {
       {"a.zip", zip},
       {"a.tmx.gz", gzip(omegat_tmx())}};
   const char* asked = std::getenv("FOVEA_FUZZ");
-  const int rounds = asked != nullptr ? std::atoi(asked) : 100;
+  const int rounds = asked != nullptr ? std::atoi(asked) : 300;
   const std::vector<std::string> splices = {
       "<", ">", "</seg>", "&", "\"", "]]>", "<![CDATA[", "msgid", "\\", "\xFF", std::string(1, '\0')};
   int64_t read = 0, refused = 0;
