@@ -21,20 +21,29 @@ def output_of(program, *arguments):
     return "\n".join(line.rstrip() for line in text.strip().split("\n"))
 
 
-def commands(program):
-    """Pairs of a command's name and its purpose, in the order of the help."""
-    part = output_of(program, "--help").split("Subcommands:")[1].split("\n\n")[0]
-    return re.findall(r"^  (\w+) +(.+)$", part, re.M)
+def commands(program, *parents):
+    """The names of the commands, in the order of the help; with parents, of their subcommands."""
+    parts = output_of(program, *parents, "--help").split("Subcommands:")
+    return re.findall(r"^  (\w+) +.+$", parts[1].split("\n\n")[0], re.M) if len(parts) > 1 else []
 
 
-def flags(program, command):
-    return sorted(set(re.findall(r"(?<![\w-])(--[a-z][a-z-]*)", output_of(program, command, "--help"))))
+def all_commands(program):
+    """Every command as the words that call it: data, data import."""
+    for name in commands(program):
+        yield (name,)
+        for sub in commands(program, name):
+            yield name, sub
+
+
+def flags(program, name):
+    helps = [output_of(program, *words, "--help") for words in all_commands(program) if words[0] == name]
+    return sorted(set(re.findall(r"(?<![\w-])(--[a-z][a-z-]*)", "\n".join(helps))))
 
 
 def command_reference(program):
     out = ["# Commands", "", "What `fovea COMMAND --help` prints; made by `tools/reference.py`.", ""]
-    for name, about in commands(program):
-        out += [f"## fovea {name}", "", "```", output_of(program, name, "--help"), "```", ""]
+    for words in all_commands(program):
+        out += [f"## fovea {' '.join(words)}", "", "```", output_of(program, *words, "--help"), "```", ""]
     return "\n".join(out)
 
 
@@ -75,13 +84,13 @@ def man_page(program):
     version = output_of(program, "--version").split()[1]
     out = [f'.TH FOVEA 1 "" "fovea {version}" "User Commands"', ".SH NAME", "fovea \\- attention you can train, run and see",
            ".SH SYNOPSIS", ".B fovea", ".I COMMAND", "[options]", ".SH DESCRIPTION", ".nf", roff(output_of(program, "--help")), ".fi"]
-    for name, _ in commands(program):
-        out += [f".SH FOVEA {name.upper()}", ".nf", roff(output_of(program, name, "--help")), ".fi"]
+    for words in all_commands(program):
+        out += [f".SH FOVEA {' '.join(words).upper()}", ".nf", roff(output_of(program, *words, "--help")), ".fi"]
     return "\n".join(out) + "\n"
 
 
 def completions(program):
-    names = [name for name, _ in commands(program)]
+    names = commands(program)
     out = ["# bash completion of fovea", "_fovea() {", '  local word=${COMP_WORDS[COMP_CWORD]}',
            "  if [ \"$COMP_CWORD\" -eq 1 ]; then", f'    COMPREPLY=($(compgen -W "{" ".join(names)} --help --version" -- "$word"))',
            "    return", "  fi", '  case "$word" in', "    -*)", '      case "${COMP_WORDS[1]}" in']

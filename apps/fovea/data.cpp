@@ -1,4 +1,4 @@
-// fovea data: generated text pairs and pictures, for experiments without a download.
+// fovea data: generated text pairs and pictures, for experiments without a download. Its subcommands read corpora.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "fovea/commands.h"
+#include "fovea/data_corpora.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
 #include "text/generators.h"
@@ -71,7 +72,9 @@ int data(const DataFlags& flags) {
 
 void add_data(CLI::App& app, Run& run) {
   CLI::App* command =
-      app.add_subcommand("data", "Generate text pairs or pictures for a toy task; without a name, list the tasks.");
+      app.add_subcommand("data",
+                         "Import or clean a corpus (see the subcommands); generate text pairs or pictures for a toy "
+                         "task; without a name, list the tasks.");
   const auto flags = std::make_shared<DataFlags>();
   command->add_option("task", flags->name, "Name of the task.")->type_name("TASK");
   command->add_option("-n,--count", flags->count, "Number of pairs or pictures.")
@@ -84,7 +87,11 @@ void add_data(CLI::App& app, Run& run) {
   command
       ->add_option("-o,--out", flags->folder, "shapes: folder for the pictures, which are in a folder for each label.")
       ->type_name("DIR");
-  command->callback([flags, &run] { run = [flags] { return data(*flags); }; });
+  command->callback([flags, command, &run] {
+    if (command->get_subcommands().empty()) run = [flags] { return data(*flags); };
+  });
+  add_data_import(*command, run);
+  add_data_clean(*command, run);
 }
 
 }  // namespace fovea::app

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/thousands.h"
+#include "decode/paragraphs.h"
 #include "evaluate/answers.h"
 #include "evaluate/bleu.h"
 #include "evaluate/chrf.h"
@@ -26,6 +27,7 @@
 #include "fovea/evaluate_summaries.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
+#include "store/folder_config.h"
 #include "store/shipped.h"
 #include "text/lines.h"
 #include "text/utf8.h"
@@ -44,7 +46,10 @@ struct EvaluateFlags : ModelFlags {
   std::string images, boxes;
   bool captions = false, by_length = false, several = false, json = false, lowercase = false;
   SearchFlags search_flags;
-  SearchOptions search;  // with the flags
+  LineFlags line_flags;
+  SearchOptions search;  // with the flags and what the model's folder stores
+  ParagraphOptions paragraphs;
+  bool tune = false, store = false;
   AlignmentTest alignment;
 };
 
@@ -193,16 +198,28 @@ void choose_metrics(EvaluateFlags& flags) {
   if (task == "dialogue") flags.names = {"bleu", "distinct"};
 }
 
-// Fills in the hypotheses and returns the perplexity of the first references.
-double run_models(const EvaluateFlags& flags, TestSet& set) {
-  const Translator translator = flags.load();
-  Console console(stderr);
+// Translates the sources. `what` is shown with the progress.
+std::vector<Translation> translate_all(const EvaluateFlags& flags, const Translator& translator, const TestSet& set,
+                                       Console& console, const std::string& what) {
   const auto show = [&](int64_t done) {
-    console.live(
-        fmt::format("translated {} of {} lines", thousands(done), thousands(static_cast<int64_t>(set.sources.size()))));
+    console.live(fmt::format("{}translated {} of {} lines", what, thousands(done),
+                             thousands(static_cast<int64_t>(set.sources.size()))));
   };
-  const std::vector<SharedLine> sources = translator.tokenise_source(set.sources);
-  const std::vector<Translation> translations = translator.translate(sources, flags.search, show);
+  std::vector<Translation> translations(set.sources.size());
+  const auto take = [&](int64_t first, std::span<TranslatedText> texts) {
+    for (size_t i = 0; i < texts.size(); ++i) {
+      translations[static_cast<size_t>(first) + i] = std::move(texts[i].whole);
+    }
+  };
+  translate_paragraphs(translator, set.sources, flags.search, flags.paragraphs, take, show);
+  console.finish();
+  return translations;
+}
+
+// Fills in the hypotheses and returns the perplexity of the first references.
+double run_models(const EvaluateFlags& flags, const Translator& translator, TestSet& set) {
+  Console console(stderr);
+  const std::vector<Translation> translations = translate_all(flags, translator, set, console, "");
   Output output(flags.output.empty() ? "/dev/null" : flags.output);
   std::vector<std::string> references;
   for (size_t i = 0; i < translations.size(); ++i) {
@@ -216,7 +233,8 @@ double run_models(const EvaluateFlags& flags, TestSet& set) {
   output.commit();
   double total = 0;
   size_t tokens = 0;
-  for (const Hypothesis& s : translator.score(sources, translator.tokenise_target(references))) {
+  for (const Hypothesis& s :
+       translator.score(translator.tokenise_source(set.sources), translator.tokenise_target(references))) {
     total += s.log_probability;
     tokens += s.log_probs.size();
   }
@@ -278,6 +296,64 @@ Json json_of_groups(const EvaluateFlags& flags, const TestSet& set, const std::v
   return json;
 }
 
+// One search that --tune tries, and its score.
+struct Trial {
+  int64_t beam;
+  double length_penalty, score;
+};
+
+// Tries beam sizes and length penalties and sets the search to the best. Of trials that differ by less than
+// kIndistinct, the one with the smallest beam is taken, because it is the fastest.
+Json tune(EvaluateFlags& flags, const Translator& translator, TestSet set, const Metric& metric) {
+  constexpr int64_t kBeams[] = {1, 2, 4, 8};
+  constexpr double kPenalties[] = {0, 0.3, 0.6, 1, 1.5, 2};
+  constexpr double kIndistinct = 0.05;
+  Console console(stderr);
+  std::vector<Trial> trials;
+  for (const int64_t beam : kBeams) {
+    for (const double penalty : kPenalties) {
+      if (beam == 1 && penalty > 0) continue;  // has no effect without beams
+      flags.search.beam = beam;
+      flags.search.length_penalty = penalty;
+      const std::string what = fmt::format("beam {}, length penalty {}: ", beam, penalty);
+      const std::vector<Translation> translations = translate_all(flags, translator, set, console, what);
+      for (size_t i = 0; i < translations.size(); ++i) set.segments[i].hypothesis = translations[i].text();
+      trials.push_back({beam, penalty, metric.score(set.segments)});
+      if (!flags.json)
+        fmt::print("beam {}  length penalty {:3.1f}  {} {:.2f}\n", beam, penalty, metric.name, trials.back().score);
+    }
+  }
+  const auto highest =
+      std::max_element(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) { return a.score < b.score; });
+  const Trial* best = &*highest;
+  for (const Trial& trial : trials) {
+    const bool as_good = trial.score > highest->score - kIndistinct;
+    if (as_good && (trial.beam < best->beam || (trial.beam == best->beam && trial.score > best->score))) best = &trial;
+  }
+  flags.search.beam = best->beam;
+  flags.search.length_penalty = best->length_penalty;
+  if (!flags.json) fmt::print("best: --beam {} --length-penalty {}\n\n", best->beam, best->length_penalty);
+  Json list = Json::array();
+  for (const Trial& trial : trials) {
+    list.push_back({{"beam", trial.beam}, {"length_penalty", trial.length_penalty}, {"score", trial.score}});
+  }
+  return {{"metric", metric.name},
+          {"trials", std::move(list)},
+          {"beam", best->beam},
+          {"length_penalty", best->length_penalty}};
+}
+
+// Stores the search in the folders of the models, as their default.
+void store_search(const EvaluateFlags& flags) {
+  const DecodingDefaults defaults{flags.search.beam, flags.search.length_penalty, flags.paragraphs.split_above};
+  for (const std::string& model : flags.models) {
+    const std::string folder = find_model(model);
+    store_decoding_defaults(folder, defaults);
+    fmt::print(stderr, "stored beam {}, length penalty {} and splitting above {} tokens as the defaults of {}\n",
+               defaults.beam, defaults.length_penalty, defaults.split_above, folder);
+  }
+}
+
 // The flags of --alignment, and those that it shares with the evaluation of text.
 int evaluate_links(const EvaluateFlags& flags) {
   AlignmentTest test = flags.alignment;
@@ -310,9 +386,10 @@ int evaluate(EvaluateFlags flags) {
   check(answer_metrics.empty(), "--metrics: {} is for models of the task answer", answer_metrics);
   if (task == "caption") {
     check(flags.references.size() == 1, "evaluate: a model of the task caption needs one file of --references");
-    return evaluate_captioner({flags.references.front(), flags.images, flags.boxes, flags.output, flags.documents,
-                               flags.json, flags.search_flags.checked_for_task(task)},
-                              flags.for_predictor());
+    return evaluate_captioner(
+        {flags.references.front(), flags.images, flags.boxes, flags.output, flags.documents, flags.json,
+         flags.search_flags.checked_for_model(read_folder_config(find_model(flags.models.front())))},
+        flags.for_predictor());
   }
   if (task == "classify") {
     return evaluate_classes({flags.source, flags.output, flags.json}, flags.for_predictor());
@@ -328,11 +405,24 @@ int evaluate(EvaluateFlags flags) {
   check(flags.lead <= 0 || !flags.source.empty(), "evaluate: --lead needs --source");
   check(!flags.several || !flags.source.empty(), "evaluate: --join-sources needs --source");
   check(!flags.by_length || !flags.source.empty(), "evaluate: --by-length needs --source");
-  flags.search = flags.search_flags.checked_for_task(task);
+  check(!flags.models.empty() || (!flags.tune && !flags.store), "evaluate: --tune and --store need --model");
+  check(!flags.store || flags.line_flags.mbr == 0, "evaluate: --store cannot store --mbr");
   choose_metrics(flags);
   TestSet set = read_set(flags);
   Json json{{"segments", set.segments.size()}};
-  if (!flags.models.empty()) json["perplexity"] = run_models(flags, set);
+  if (!flags.models.empty()) {
+    const FolderConfig config = read_folder_config(find_model(flags.models.front()));
+    flags.search = flags.search_flags.checked_for_model(config);
+    flags.paragraphs = flags.line_flags.prepare(flags.search, config);
+    const Translator translator = flags.load();
+    if (flags.tune) {
+      check(!flags.search.sample && flags.line_flags.mbr == 0, "evaluate: --tune is for beam search");
+      const BleuOptions bleu{.tokenizer = tokenizer_named(choose_tokenizer(flags, set)), .lowercase = flags.lowercase};
+      json["tuned"] = tune(flags, translator, set, metrics_named(flags.names.front(), bleu).front());
+    }
+    json["perplexity"] = run_models(flags, translator, set);
+    if (flags.store) store_search(flags);
+  }
   std::vector<Segment> lead;
   if (flags.lead > 0) lead = lead_segments(set.sources, set.segments, flags.lead);
   if (only_lead) set.segments = std::exchange(lead, {});
@@ -443,8 +533,17 @@ void add_evaluate(CLI::App& app, Run& run) {
   command->add_flag("--store-best", flags->alignment.store_best,
                     "With --alignment and --model: store in the model's config.json what aligns best, one head or a "
                     "combination of heads, for --heads best.");
+  command->add_flag(
+      "--tune", flags->tune,
+      "With --model: first try beam sizes and length penalties, and take those with the best value of the "
+      "first metric. On validation text, not on a test set.");
+  command->add_flag(
+      "--store", flags->store,
+      "With --model: store beam size, length penalty and --split-above in the model's config.json, as the "
+      "defaults of translate, evaluate, view and serve.");
   command->add_flag("--json", flags->json, "Print the results as JSON.");
   flags->search_flags.add_to(*command, search_group("Search"));
+  flags->line_flags.add_to(*command, "Search of lines");
   command->callback([flags, &run] { run = [flags] { return evaluate(*flags); }; });
 }
 

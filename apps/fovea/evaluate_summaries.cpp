@@ -4,7 +4,7 @@
 
 #include "evaluate/diversity.h"
 #include "evaluate/rouge.h"
-#include "evaluate/sentences.h"
+#include "text/sentences.h"
 
 namespace fovea::app {
 

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/threads.h"
 #include "decode/options.h"
+#include "decode/paragraphs.h"
+#include "evaluate/mbr.h"
 #include "store/shipped.h"
 #include "store/task_names.h"
 
@@ -91,22 +95,93 @@ void SearchFlags::add_to(CLI::App& command, const std::string& group, std::strin
   detail::add_flags(command, std::make_shared<Fields>(fields_of(*shown)), group, note);
 }
 
-SearchOptions SearchFlags::for_task(std::string_view task) const {
-  SearchOptions search = default_search(task);
+SearchOptions SearchFlags::with_flags(SearchOptions defaults) const {
+  SearchOptions search = std::move(defaults);
   Fields fields = fields_of(search);
   bool beam = false;
   for (const auto& [key, word] : given_) {
     fields.find(key).set_text(word);
     beam = beam || key == "beam";
   }
-  if (search.sample && !beam) search.beam = 1;  // the default of the task would contradict the flag
+  if (search.sample && !beam) search.beam = 1;  // the default would contradict the flag
   return search;
 }
 
-SearchOptions SearchFlags::checked_for_task(std::string_view task) const {
-  const SearchOptions search = for_task(task);
-  check_search_flags(search, default_search(task));
+SearchOptions SearchFlags::for_task(std::string_view task) const { return with_flags(default_search(task)); }
+SearchOptions SearchFlags::checked_for_task(std::string_view task) const { return checked(default_search(task)); }
+SearchOptions SearchFlags::for_model(const FolderConfig& config) const { return with_flags(default_search(config)); }
+SearchOptions SearchFlags::checked_for_model(const FolderConfig& config) const {
+  return checked(default_search(config));
+}
+
+SearchOptions SearchFlags::checked(const SearchOptions& defaults) const {
+  const SearchOptions search = with_flags(defaults);
+  check_search_flags(search, defaults);
   return search;
+}
+
+namespace {
+
+// Sorts the candidates of a translation by their expected utility and leaves the first `nbest`.
+void choose_by_utility(Translation& translation, Utility utility, bool sampled, int64_t nbest) {
+  std::vector<Translation::Candidate>& candidates = translation.candidates;
+  if (candidates.size() > 1) {
+    std::vector<std::string> texts;
+    std::vector<double> weights;
+    for (const Translation::Candidate& c : candidates) texts.push_back(c.text);
+    // Samples are drawn by their probabilities; of an n-best list, each counts by its score.
+    for (size_t i = 0; !sampled && i < candidates.size(); ++i) {
+      weights.push_back(std::exp(candidates[i].hypothesis.score - candidates.front().hypothesis.score));
+    }
+    const std::vector<double> utilities = expected_utilities(texts, weights, utility);
+    std::vector<size_t> order(candidates.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return utilities[a] > utilities[b]; });
+    std::vector<Translation::Candidate> sorted;
+    for (const size_t i : order) sorted.push_back(std::move(candidates[i]));
+    candidates = std::move(sorted);
+  }
+  if (std::ssize(candidates) > nbest) candidates.resize(static_cast<size_t>(nbest));
+}
+
+}  // namespace
+
+void LineFlags::add_to(CLI::App& command, const std::string& group) {
+  command
+      .add_option(
+          "--split-above", split_above,
+          "Split a line of more than N source tokens into sentences, which are translated one by one and joined "
+          "again; 0 for never. By default as the model's folder stores it, or 10.")
+      ->type_name("N")
+      ->check(at_least(0))
+      ->group(group);
+  command
+      .add_option("--mbr", mbr,
+                  "Minimum Bayes risk decoding: of N hypotheses (samples with --sample) the one that agrees best with "
+                  "the others; 0 for none.")
+      ->type_name("N")
+      ->check(at_least(0))
+      ->group(group);
+  command.add_option("--mbr-metric", mbr_metric, "How agreement is measured: chrF or sentence BLEU.")
+      ->check(CLI::IsMember({"chrf", "bleu"}))
+      ->capture_default_str()
+      ->group(group);
+}
+
+ParagraphOptions LineFlags::prepare(SearchOptions& search, const FolderConfig& config) const {
+  ParagraphOptions options;
+  options.split_above = split_above >= 0 ? split_above : default_split_above(config);
+  if (mbr == 0) return options;
+  check(mbr > 1, "--mbr: expected at least 2 hypotheses, got {}", mbr);
+  check(search.nbest <= mbr, "--nbest: expected at most the {} hypotheses of --mbr, got {}", mbr, search.nbest);
+  const int64_t nbest = search.nbest;
+  search.nbest = mbr;
+  if (!search.sample) search.beam = std::max(search.beam, mbr);
+  check_options(search, flag_of);
+  options.rerank = [utility = utility_named(mbr_metric), sampled = search.sample, nbest](Translation& translation) {
+    choose_by_utility(translation, utility, sampled, nbest);
+  };
+  return options;
 }
 
 std::string search_group(const std::string& heading) {

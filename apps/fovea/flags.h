@@ -14,6 +14,10 @@
 #include "decode/translator.h"
 #include "tasks/task.h"
 
+namespace fovea {
+struct ParagraphOptions;
+}
+
 namespace fovea::app {
 
 namespace detail {
@@ -42,10 +46,27 @@ class SearchFlags {
   void add_to(CLI::App& command, const std::string& group, std::string_view task = "sequence");
   SearchOptions for_task(std::string_view task) const;
   SearchOptions checked_for_task(std::string_view task) const;  // by check_search_flags
+  // What the user leaves out is as the model's folder stores it.
+  SearchOptions for_model(const FolderConfig& config) const;
+  SearchOptions checked_for_model(const FolderConfig& config) const;
 
  private:
+  SearchOptions with_flags(SearchOptions defaults) const;
+  SearchOptions checked(const SearchOptions& defaults) const;
+
   std::vector<std::pair<std::string, std::string>> given_;  // settings and their values as text
 };
+// How a line is translated beyond the search for each of its sentences.
+struct LineFlags {
+  int64_t split_above = -1;  // -1: as the model's folder stores it
+  int64_t mbr = 0;           // candidates of minimum Bayes risk decoding; 0 for none
+  std::string mbr_metric = "chrf";
+
+  void add_to(CLI::App& command, const std::string& group);
+  // Also changes the search so that it finds the candidates.
+  ParagraphOptions prepare(SearchOptions& search, const FolderConfig& config) const;
+};
+
 // The heading of these flags, with the tasks whose defaults are not those that the flags show.
 std::string search_group(const std::string& heading);
 

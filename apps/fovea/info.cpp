@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/thousands.h"
+#include "decode/options.h"
 #include "fovea/commands.h"
 #include "kernels/cpu/cpu.h"
 #include "store/caption_folder.h"
@@ -58,6 +59,10 @@ void describe(const std::string& folder, LoadedModel loaded, bool tensors) {
   print_attentions(*loaded.model);
   print_limit("source", loaded.model->max_source());
   print_limit("target", loaded.model->max_target());
+  if (loaded.config.decoding.beam > 0) {
+    fmt::print("decodes by default with beam {} and length penalty {}; splits lines above {} tokens\n",
+               loaded.config.decoding.beam, loaded.config.decoding.length_penalty, default_split_above(loaded.config));
+  }
   print_settings(fields_of(loaded.config), {"model."});
   if (tensors) print_tensors(*loaded.parameters);
 }

@@ -40,9 +40,16 @@ std::string setting_like(const std::string& name) {
   return fields_of(recipe).nearest_key(key);
 }
 
+// "data import" for the subcommand import of data.
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr || parent->get_parent() == nullptr ? command.get_name()
+                                                              : full_name(*parent) + " " + command.get_name();
+}
+
 std::string about_flag(const CLI::App& command, const std::string& flag, const std::string& value) {
   const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
-  const std::string unknown = fmt::format("{}: unknown option {}", command.get_name(), flag);
+  const std::string unknown = fmt::format("{}: unknown option {}", full_name(command), flag);
   const std::string near = nearest_flag(name, flags_of(command));
   if (!near.empty()) return fmt::format("{}; did you mean --{}?", unknown, near);
   if (command.get_name() == "train") {
@@ -51,7 +58,7 @@ std::string about_flag(const CLI::App& command, const std::string& flag, const s
                          value.empty() ? "VALUE" : value);
     }
   }
-  return fmt::format("{}; see fovea {} --help", unknown, command.get_name());
+  return fmt::format("{}; see fovea {} --help", unknown, full_name(command));
 }
 
 // "fovea train my.en my.de": the recipe was left out.
@@ -73,9 +80,10 @@ std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
 }  // namespace
 
 std::string unexpected_argument(const CLI::App& app) {
-  const std::vector<CLI::App*> chosen = app.get_subcommands();
-  if (chosen.empty()) return "";
-  const CLI::App& command = *chosen.front();
+  const CLI::App* chosen = &app;
+  while (!chosen->get_subcommands().empty()) chosen = chosen->get_subcommands().front();
+  if (chosen == &app) return "";
+  const CLI::App& command = *chosen;
   const std::vector<std::string> unknown = command.remaining();
   if (unknown.empty()) return "";
   std::string flag, value;
@@ -92,8 +100,8 @@ std::string unexpected_argument(const CLI::App& app) {
   }
   if (!flag.empty()) return about_flag(command, flag, value);
   if (command.get_name() == "train") return about_text_for_training(command, unknown);
-  return fmt::format("{}: unexpected argument {}; see fovea {} --help", command.get_name(), in_quotes(unknown.front()),
-                     command.get_name());
+  return fmt::format("{}: unexpected argument {}; see fovea {} --help", full_name(command), in_quotes(unknown.front()),
+                     full_name(command));
 }
 
 std::string model_among_texts(const std::string& command, const std::vector<std::string>& texts) {

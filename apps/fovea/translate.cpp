@@ -8,6 +8,9 @@
 #include <optional>
 
 #include "base/thousands.h"
+#include "decode/options.h"
+#include "decode/paragraphs.h"
+#include "decode/warnings.h"
 #include "fovea/commands.h"
 #include "fovea/console.h"
 #include "fovea/flags.h"
@@ -16,6 +19,7 @@
 #include "kernels/cpu/cpu.h"
 #include "store/shipped.h"
 #include "text/lines.h"
+#include "text/utf8.h"
 
 namespace fovea::app {
 
@@ -39,9 +43,9 @@ struct TranslateFlags : ModelFlags {
   Words words = kTranslate;
   std::vector<std::string> texts, files;
   std::string input = "-", output;
-  bool json = false;
+  bool json = false, check_attention = false;
   SearchFlags search_flags;
-  SearchOptions search;  // with the flags
+  LineFlags line_flags;
 };
 
 // The precision in which the products are really computed.
@@ -56,22 +60,42 @@ std::string_view computed_precision(const Translator& translator, const std::str
   return requested;
 }
 
-std::string json_line(const std::string& source, const Translation& translation, const Words& words,
-                      std::string_view precision) {
-  Json candidates = Json::array();
+// The parts of a line that was split, by their characters in the source.
+Json parts_json(const std::string& source, const TranslatedText& text) {
+  Json parts = Json::array();
+  for (size_t i = 0; i < text.parts.size(); ++i) {
+    const auto [begin, end] = text.parts[i];
+    const Translation::Candidate& best = text.translations[i].candidates.front();
+    parts.push_back({{"begin", count_code_points(std::string_view(source).substr(0, begin))},
+                     {"end", count_code_points(std::string_view(source).substr(0, end))},
+                     {"text", best.text},
+                     {"source_tokens", text.translations[i].source_tokens},
+                     {"score", best.hypothesis.score},
+                     {"log_probability", best.hypothesis.log_probability}});
+  }
+  return parts;
+}
+
+std::string json_line(const std::string& source, const TranslatedText& text, const std::vector<OutputWarning>& warnings,
+                      const Words& words, std::string_view precision) {
+  const Translation& translation = text.whole;
+  Json candidates = Json::array(), warned = Json::array();
+  for (const OutputWarning& w : warnings) warned.push_back({{"kind", w.kind}, {"message", w.message}});
   for (const Translation::Candidate& c : translation.candidates) {
     candidates.push_back({{"text", c.text},
                           {"score", c.hypothesis.score},
                           {"log_probability", c.hypothesis.log_probability},
                           {"ended", c.hypothesis.finished}});
   }
-  return Json{{"source", source},
-              {std::string(words.result), translation.text()},
-              {"source_tokens", translation.source_tokens},
-              {"cut", translation.truncated},
-              {"precision", precision},
-              {"candidates", std::move(candidates)}}
-      .dump();
+  Json json{{"source", source},
+            {std::string(words.result), translation.text()},
+            {"source_tokens", translation.source_tokens},
+            {"cut", translation.truncated},
+            {"warnings", std::move(warned)},
+            {"precision", precision},
+            {"candidates", std::move(candidates)}};
+  if (text.parts.size() > 1) json["parts"] = parts_json(source, text);
+  return json.dump();
 }
 
 std::string quoted(const std::vector<std::string>& words) {
@@ -101,16 +125,16 @@ class LineTranslator {
     const auto show = [&](int64_t done) {
       console_.live(fmt::format("{} {}", counted(before_ + done, flags_.words.unit), flags_.words.done));
     };
-    const auto write = [&](int64_t first, std::span<Translation> translations) {
+    const auto write = [&](int64_t first, std::span<TranslatedText> texts) {
       std::string text;
-      for (size_t i = 0; i < translations.size(); ++i) {
+      for (size_t i = 0; i < texts.size(); ++i) {
         const int64_t line = first + static_cast<int64_t>(i);
-        text += take(before_ + line, lines[static_cast<size_t>(line)], translations[i]);
+        text += take(before_ + line, lines[static_cast<size_t>(line)], texts[i]);
       }
       console_.finish();
       output_.write(text);
     };
-    translator_->translate(translator_->tokenise_source(lines), flags_.search, write, show);
+    translate_paragraphs(*translator_, lines, search_, paragraphs_, write, show);
     console_.finish();
     before_ += static_cast<int64_t>(lines.size());
   }
@@ -131,7 +155,12 @@ class LineTranslator {
 
  private:
   // Returns the output for a line, and counts and warns.
-  std::string take(int64_t number, const std::string& line, const Translation& translation) {
+  std::string take(int64_t number, const std::string& line, const TranslatedText& text) {
+    const Translation& translation = text.whole;
+    const std::vector<OutputWarning> warnings = warnings_of(text);
+    for (const OutputWarning& w : warnings) {
+      console_.line(fmt::format("{}: warning: the {} may be wrong: {}", place(number), flags_.words.result, w.message));
+    }
     if (translation.truncated) {
       console_.line(fmt::format("{}: warning: truncated to {} of {} tokens (--max-source)", place(number),
                                 thousands(translator_->max_source()), thousands(translation.source_tokens)));
@@ -144,9 +173,23 @@ class LineTranslator {
       }
     }
     if (!translation.candidates.front().hypothesis.finished && unfinished_++ == 0) first_unfinished_ = place(number);
-    if (!flags_.json) return text_lines(number + 1, translation, flags_.search.nbest > 1);
-    return json_line(line, translation, flags_.words, computed_precision(*translator_, flags_.translator.precision)) +
+    if (!flags_.json) return text_lines(number + 1, translation, several_);
+    return json_line(line, text, warnings, flags_.words,
+                     computed_precision(*translator_, flags_.translator.precision)) +
            "\n";
+  }
+  // A summary is shorter than its source and attends to some of it, as it should.
+  std::vector<OutputWarning> warnings_of(const TranslatedText& text) const {
+    std::vector<OutputWarning> warnings;
+    if (flags_.words.task != kTranslate.task) return warnings;
+    for (size_t i = 0; i < text.parts.size(); ++i) {
+      const std::vector<int32_t>& source = text.sources[i]->ids;
+      if (source.empty()) continue;
+      for (OutputWarning& w : output_warnings(source, text.translations[i].candidates.front().hypothesis)) {
+        warnings.push_back(std::move(w));
+      }
+    }
+    return warnings;
   }
   std::string place(int64_t number) const {
     if (!flags_.files.empty()) return flags_.files[static_cast<size_t>(number)];
@@ -160,12 +203,21 @@ class LineTranslator {
                                                                   : model_for(first)};
     }
     translator_.emplace(chosen.load());
+    const FolderConfig& config = translator_->model().config;
+    search_ = flags_.search_flags.checked_for_model(config);
+    several_ = search_.nbest > 1;
+    paragraphs_ = flags_.line_flags.prepare(search_, config);
+    if (flags_.words.task != kTranslate.task) paragraphs_.split_above = 0;  // a summary is of the whole document
+    search_.capture_weights = flags_.check_attention;
   }
 
   const TranslateFlags& flags_;
   Output output_;
   Console console_{stderr};
   std::optional<Translator> translator_;
+  SearchOptions search_;  // with the flags and what the model's folder stores
+  ParagraphOptions paragraphs_;
+  bool several_ = false;  // hypotheses are printed for each line
   int64_t before_ = 0, with_unknown_ = 0, unfinished_ = 0;
   std::string first_unknown_, first_unfinished_;
 };
@@ -188,7 +240,8 @@ int translate(TranslateFlags flags) {
   if (const std::string hint = unquoted_sentence(command, flags.texts); !hint.empty()) {
     fmt::print(stderr, "{}\n", hint);
   }
-  flags.search = flags.search_flags.checked_for_task(flags.words.task);
+  // Before anything is read or typed; without a model, one is chosen by the first line.
+  if (flags.models.empty()) check_options(flags.search_flags.for_task(flags.words.task), flag_of);
   LineTranslator translator(flags);
   if (!flags.texts.empty()) {
     for (const std::string& text : flags.texts) {
@@ -238,8 +291,12 @@ void add_translate(CLI::App& app, Run& run) {
   command->add_option("-o,--output", flags->output, "File for the translations; standard output by default.")
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "Print one JSON object per line, with scores and all hypotheses.");
+  command->add_flag("--check-attention", flags->check_attention,
+                    "Also warn of translations whose attention is on nothing in particular; slower.");
   flags->search_flags.add_to(*command, "Search", flags->words.task);
+  flags->line_flags.add_to(*command, "Search");
   command->footer(
+      "A translation that repeats itself, or is far too long or short for its source, is reported with its line.\n"
       "Without --model, English is translated to Chinese and Chinese to English by the shipped models.\n"
       "With --nbest above 1, each line of output is: line number (from 1) ||| translation ||| score.");
   command->callback([flags, &run] { run = [flags] { return translate(*flags); }; });

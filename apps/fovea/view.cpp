@@ -16,7 +16,9 @@
 #include "fovea/output.h"
 #include "fovea/view_answers.h"
 #include "fovea/view_records.h"
+#include "store/folder_config.h"
 #include "store/shipped.h"
+#include "store/task_names.h"
 #include "view/curves.h"
 #include "view/diagnostics.h"
 #include "view/svg_render.h"
@@ -131,7 +133,9 @@ int view(ViewFlags flags) {
     flags.models = {model_for(flags.what.front())};
   }
   const std::string task = flags.models.empty() ? "" : task_of_model(find_model(flags.models.front()));
-  flags.search = flags.search_flags.checked_for_task(task);
+  const bool decodes = is_text_to_text(task) || task == "caption";
+  flags.search = decodes ? flags.search_flags.checked_for_model(read_folder_config(find_model(flags.models.front())))
+                         : flags.search_flags.checked_for_task(task);
   if (flags.models.empty()) {
     check(flags.target.empty() && flags.input.empty(), "view: --target and --input need --model");
     if (all_folders) return show_runs(flags, format);

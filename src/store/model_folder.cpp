@@ -52,6 +52,14 @@ void create_model_folder(const std::string& folder) {
   check(!code, "{}: cannot create the folder: {}", folder, code.message());
 }
 
+void DecodingDefaults::describe(Fields& f) {
+  f.add("beam", beam, "Beam size that was best on validation text; 0 if not measured.").at_least(0).at_most(1000);
+  f.add("length_penalty", length_penalty, "The length penalty that was best with it.").at_least(0);
+  f.add("split_above", split_above,
+        "Longer lines, in source tokens, are split into sentences; 0 for never, -1 if not measured.")
+      .at_least(-1);
+}
+
 void FolderConfig::describe(Fields& f) {
   f.add("format", format, "Version of this file format.").at_least(1).at_most(kFormat);
   f.add("task", task, "What the model does, as in its recipe.");
@@ -73,6 +81,7 @@ void FolderConfig::describe(Fields& f) {
   f.add("best_head", best_head, "That head, counted from 1; 0 for all heads.").at_least(0);
   f.add("best_step", best_step, "The step of decoding that aligns a target token best: output or input.")
       .choices({"", "output", "input"});
+  f.section("decoding", decoding);
   f.section("model", model);
   if (!of_text) f.section("vision", vision);
 }

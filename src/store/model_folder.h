@@ -15,6 +15,15 @@
 
 namespace fovea {
 
+// How the model decodes best, as measured on validation text; what a user chooses takes precedence.
+struct DecodingDefaults {
+  int64_t beam = 0;           // 0: not measured, the task's defaults apply
+  double length_penalty = 0;  // with that beam
+  int64_t split_above = -1;   // source tokens above which a line is split into sentences; -1: not measured
+
+  void describe(Fields& fields);
+};
+
 // The contents of config.json.
 struct FolderConfig {
   int64_t format = 1;
@@ -30,6 +39,7 @@ struct FolderConfig {
   std::string best_heads;
   int64_t best_layer = 0, best_head = 0;
   std::string best_step;  // as in view/align.h; empty for output
+  DecodingDefaults decoding;
   ModelConfig model;
 
   void describe(Fields& fields);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "text/utf8.h"
@@ -22,15 +24,21 @@ void check_not_empty(const std::string& path, const std::vector<std::string>& li
 
 }  // namespace
 
-LineReader::LineReader(const std::string& path, size_t max_bytes)
-    : file_(path), max_bytes_(max_bytes), block_(kBlock) {}
+LineReader::LineReader(std::string name, ReadBytes read, size_t max_bytes)
+    : name_(std::move(name)), read_(std::move(read)), max_bytes_(max_bytes), block_(kBlock) {}
 
-std::string LineReader::place() const { return fmt::format("{}:{}", file_.name(), line_number_); }
+LineReader::LineReader(const std::string& path, size_t max_bytes) : max_bytes_(max_bytes), block_(kBlock) {
+  const auto file = std::make_shared<InputFile>(path);
+  name_ = file->name();
+  read_ = [file](char* bytes, size_t most) { return file->read(bytes, most); };
+}
+
+std::string LineReader::place() const { return fmt::format("{}:{}", name_, line_number_); }
 
 bool LineReader::refill() {
   try {
     begin_ = 0;
-    end_ = file_.read(block_.data(), block_.size());
+    end_ = read_(block_.data(), block_.size());
     return end_ > 0;
   } catch (const Error& error) {
     fail("{} (line {})", error.what(), line_number_);

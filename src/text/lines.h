@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ constexpr size_t kMaxLineBytes = 1'000'000;
 class LineReader {
  public:
   explicit LineReader(const std::string& path, size_t max_bytes = kMaxLineBytes);
+  // Reads what `read` returns, which fills a buffer as InputFile::read does; errors call it `name`.
+  using ReadBytes = std::function<size_t(char* bytes, size_t max_bytes)>;
+  LineReader(std::string name, ReadBytes read, size_t max_bytes = kMaxLineBytes);
   // Returns false at the end. Throws an Error for invalid UTF-8, a NUL byte or a line that is too long.
   bool next(std::string& line);
   int64_t line_number() const { return line_number_; }  // of the last line read, from 1
@@ -27,7 +31,8 @@ class LineReader {
   bool refill();
   bool read_raw(std::string& line);
 
-  InputFile file_;
+  std::string name_;
+  ReadBytes read_;
   size_t max_bytes_;
   std::vector<char> block_;
   size_t begin_ = 0, end_ = 0;

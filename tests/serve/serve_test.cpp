@@ -65,6 +65,38 @@ TEST_F(Serve, TranslatesAsTheProgramDoes) {
   EXPECT_EQ(ask("/v1/translate", sampled)["translations"], ask("/v1/translate", sampled)["translations"]);
 }
 
+TEST_F(Serve, TranslatesLongTextsInParts) {
+  const std::string text = "  a b. C d.\n\n\te f";
+  const Json whole = ask("/v1/translate", {{"text", text}, {"split_above", 2}})["translations"][0];
+  ASSERT_EQ(whole["parts"].size(), 3u) << whole;
+  const auto alone = [&](const std::string& part) {
+    return ask("/v1/translate", {{"text", part}, {"split_above", 0}})["translations"][0]["text"].get<std::string>();
+  };
+  const std::string first = alone("a b."), second = alone("C d."), third = alone("e f");
+  EXPECT_EQ(whole["text"], "  " + first + (first.empty() || second.empty() ? "" : " ") + second + "\n\n\t" + third);
+  EXPECT_EQ(whole["candidates"][0]["text"], whole["text"]);
+  EXPECT_EQ(whole["parts"][1]["begin"], 7);
+  EXPECT_EQ(whole["parts"][1]["end"], 11);
+  EXPECT_EQ(whole["parts"][1]["text"], second);
+  EXPECT_TRUE(whole["warnings"].is_array());
+  EXPECT_FALSE(whole["candidates"][0].contains("record"));
+  // By default, a short text without line breaks stays whole.
+  EXPECT_FALSE(ask("/v1/translate", {{"text", "a b. C d."}})["translations"][0].contains("parts"));
+  // With attention, texts stay whole unless they are to be split; each part then has a record of its own.
+  const Json shown = ask("/v1/translate", {{"text", text}, {"attention", true}})["translations"][0];
+  EXPECT_FALSE(shown.contains("parts"));
+  EXPECT_TRUE(shown["candidates"][0].contains("record"));
+  const Json recorded =
+      ask("/v1/translate", {{"text", text}, {"attention", true}, {"split_above", 2}})["translations"][0];
+  EXPECT_EQ(recorded["parts"][2]["candidates"][0]["record"]["source"]["text"], "e f");
+  for (const char* with : {"stream", "tree"}) {
+    const Reply refused = server->post("/v1/translate", Json{{"text", text}, {"split_above", 2}, {with, true}});
+    EXPECT_EQ(refused.status, 400) << with;
+    EXPECT_NE(refused.body.find("split_above: expected 0 with stream"), std::string::npos) << refused.body;
+  }
+  EXPECT_EQ(server->post("/v1/attention", Json{{"text", text}, {"split_above", 2}}).status, 400);
+}
+
 TEST_F(Serve, BringsRecordsTreesAndScores) {
   for (const char* name : {"model", "transformer"}) {
     const Json answer = ask("/v1/translate", {{"text", "a b c"},

@@ -9,7 +9,9 @@
 #include "base/base64.h"
 #include "base/thousands.h"
 #include "decode/options.h"
+#include "decode/warnings.h"
 #include "store/caption_folder.h"
+#include "text/utf8.h"
 #include "view/compact_weights.h"
 #include "view/record_file.h"
 
@@ -155,18 +157,61 @@ std::string with_tree(std::string json, const Searching& request, size_t i, cons
                      dump(tree_json(request.trees[i], target, attention == Attention::kCompact)));
 }
 
-// Adds what a translation and a reply have alike: candidates, sizes, the beam's tree.
-std::string with_translation(std::string json, const Hosted& model, const Job& job, size_t i, Attention attention) {
+// Adds what a translation and a reply have alike: candidates, sizes, the beam's tree. Source i of the job is text
+// `line`, or a part of it.
+std::string with_translation(std::string json, const Hosted& model, const Job& job, size_t i, size_t line,
+                             Attention attention) {
   const Translation& translation = job.translate().translations[i];
   const auto make = [&](const Hypothesis& hypothesis) {
     return whole_record(model, *job.sources[i], hypothesis, search_name(job.translate().search));
   };
-  json =
-      with_candidates(std::move(json), translation.candidates, records_of(translation.candidates, i, attention, make));
+  json = with_candidates(std::move(json), translation.candidates,
+                         records_of(translation.candidates, line, attention, make));
   json = with_member(std::move(json), "cut", translation.truncated ? "true" : "false");
   json = with_member(std::move(json), "source_tokens", std::to_string(translation.source_tokens));
   const ExtendedVocabulary target(model.translator().model().target, job.sources[i]->copied.words);
   return with_tree(std::move(json), job.translate(), i, target, attention);
+}
+
+// Adds the warnings of so many sources of the job (decode/warnings.h).
+std::string with_warnings(std::string json, const Hosted& model, const Job& job, size_t first, size_t count) {
+  if (!model.task().between_languages) return json;
+  Json list = Json::array();
+  for (size_t i = first; i < first + count; ++i) {
+    const std::vector<int32_t>& source = job.sources[i]->ids;
+    if (source.empty()) continue;
+    for (const OutputWarning& w :
+         output_warnings(source, job.translate().translations[i].candidates.front().hypothesis)) {
+      list.push_back({{"kind", w.kind}, {"message", w.message}});
+    }
+  }
+  return with_member(std::move(json), "warnings", dump(list));
+}
+
+// A text that was translated in parts: as a whole, and each part with its place in characters, candidates and records.
+std::string split_text_json(const Hosted& model, const Job& job, size_t i, Attention attention) {
+  const Job::Translate::Text& text = job.translate().texts[i];
+  const Translation whole = job.translate().whole(i);
+  std::string json = dump({{"text", whole.text()}});
+  if (text.parts.size() == 1 && attention != Attention::kNone) {
+    json = with_translation(std::move(json), model, job, text.first, i, attention);
+    return with_warnings(std::move(json), model, job, text.first, 1);
+  }
+  json = with_candidates(std::move(json), whole.candidates, {});
+  json = with_member(std::move(json), "cut", whole.truncated ? "true" : "false");
+  json = with_member(std::move(json), "source_tokens", std::to_string(whole.source_tokens));
+  json = with_warnings(std::move(json), model, job, text.first, text.parts.size());
+  if (text.parts.size() == 1) return json;
+  std::string parts;
+  for (size_t p = 0; p < text.parts.size(); ++p) {
+    const auto [begin, end] = text.parts[p];
+    const std::string_view source = text.text;
+    const Json place{{"text", job.translate().translations[text.first + p].text()},
+                     {"begin", count_code_points(source.substr(0, begin))},
+                     {"end", count_code_points(source.substr(0, end))}};
+    parts += (p > 0 ? "," : "") + with_translation(dump(place), model, job, text.first + p, i, attention);
+  }
+  return with_member(std::move(json), "parts", "[" + parts + "]");
 }
 
 std::string with_model(std::string json, const Hosted& model, double milliseconds) {
@@ -244,9 +289,12 @@ void check_weights_read(const Job& job, const Hosted& model, Attention attention
 
 std::string translations_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {
   check_weights(job.translate().translations, attention);
-  const std::vector<Translation>& translations = job.translate().translations;
-  const std::string list = bounded_list(translations.size(), [&](size_t i) {
-    return with_translation(dump({{"text", translations[i].text()}}), model, job, i, attention);
+  const Job::Translate& request = job.translate();
+  const std::string list = bounded_list(request.size(), [&](size_t i) {
+    if (!request.texts.empty()) return split_text_json(model, job, i, attention);
+    const std::string json =
+        with_translation(dump({{"text", request.translations[i].text()}}), model, job, i, i, attention);
+    return with_warnings(json, model, job, i, 1);
   });
   return with_model(with_member("{}", "translations", list), model, milliseconds);
 }
@@ -254,7 +302,7 @@ std::string translations_json(const Hosted& model, const Job& job, Attention att
 std::string chat_json(const Hosted& model, const Job& job, Attention attention, double milliseconds) {
   check_weights(job.translate().translations, attention);
   const std::string json =
-      with_translation(dump({{"reply", job.translate().translations[0].text()}}), model, job, 0, attention);
+      with_translation(dump({{"reply", job.translate().translations[0].text()}}), model, job, 0, 0, attention);
   return with_model(json, model, milliseconds);
 }
 

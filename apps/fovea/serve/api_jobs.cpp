@@ -52,7 +52,8 @@ void describe(Answer& answer, const Hosted& model, const Job& job) {
 }  // namespace
 
 SearchOptions Api::default_search_of(const Served& served) const {
-  return options_.search.for_task(served.model->task().task);
+  const FolderConfig* config = served.model->config();
+  return config != nullptr ? options_.search.for_model(*config) : options_.search.for_task(served.model->task().task);
 }
 
 Work Api::submit(const Call& call, const std::shared_ptr<const Served>& served, std::shared_ptr<Job> job,
@@ -183,6 +184,8 @@ Reply Api::attention(const Call& call) {
     std::vector<std::string> texts = chats ? std::vector{conversation_line(members, model, options_.limits)}
                                            : members.texts("text", &wanted.is_list);
     job = translate_job(members, std::move(texts), model, default_search_of(*served), options_.limits, wanted);
+    if (!job->translate().texts.empty())
+      throw bad_request("split_above: expected 0, because the record is of one text.");
     if (wanted.is_list || wanted.stream) throw bad_request("attention: expected one text, not streamed.");
   }
   members.finish();

@@ -201,6 +201,14 @@ Hosted::Hosted(std::string name, const std::string& folder, const TranslatorOpti
   }
 }
 
+const FolderConfig* Hosted::config() const {
+  if (const auto* translator = std::get_if<std::unique_ptr<Translator>>(&engine_))
+    return &(*translator)->model().config;
+  if (const auto* captioner = std::get_if<std::unique_ptr<Captioner>>(&engine_))
+    return &(*captioner)->model().loaded.config;
+  return nullptr;
+}
+
 bool Hosted::serves(std::string_view path) const {
   if (path == task_.path) return true;
   const bool writes = std::holds_alternative<std::unique_ptr<Translator>>(engine_);

@@ -59,6 +59,8 @@ class Hosted {
   const Reader& reader() const { return *std::get<std::unique_ptr<Reader>>(engine_); }
   const Captioner& captioner() const { return *std::get<std::unique_ptr<Captioner>>(engine_); }
 
+  const FolderConfig* config() const;  // of a model that decodes; null for others
+
   const About& about() const { return about_; }
   int64_t parameters() const { return facts_.parameters; }
   int64_t max_source() const { return facts_.max_source; }  // tokens of a text, or cells of a picture, that are read

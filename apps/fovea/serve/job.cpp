@@ -81,6 +81,12 @@ Job::Size Job::Translate::size_of(size_t sentence, const TokenisedLine& source, 
 
 int64_t Job::Translate::written(size_t sentence) const { return tokens_written(translations[sentence]); }
 
+Translation Job::Translate::whole(size_t text) const {
+  if (texts.empty()) return translations[text];
+  const Text& of = texts[text];
+  return join_translations(of.text, of.parts, std::span(translations).subspan(of.first, of.parts.size()));
+}
+
 void Job::Translate::resize_results(size_t sentences) {
   translations.resize(sentences);
   if (wants_tree) trees.resize(sentences);

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "decode/paragraphs.h"
 #include "decode/translator.h"
 #include "tasks/captioner.h"
 #include "tasks/classifier.h"
@@ -48,7 +49,17 @@ class Job {
   // element for each source: the worker of a piece writes its own sentences, and the client's side reads them once the
   // job is done.
   struct Translate : Searching {
+    // A text whose parts are sources of the job, from `first` on.
+    struct Text {
+      std::string text;
+      std::vector<TextPart> parts;
+      size_t first = 0;
+    };
     std::vector<Translation> translations;
+    std::vector<Text> texts;  // empty if every source is a text
+
+    size_t size() const { return texts.empty() ? translations.size() : texts.size(); }
+    Translation whole(size_t text) const;  // with the translations of its parts
 
     std::string group() const { return "translate" + options_text(); }
     Size size_of(size_t sentence, const TokenisedLine& source, int64_t max_source) const;

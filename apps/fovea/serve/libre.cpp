@@ -5,10 +5,11 @@
 #include <cctype>
 #include <cmath>
 
+#include "decode/options.h"
 #include "fovea/serve/answers.h"
 #include "fovea/serve/api.h"
 #include "fovea/serve/html.h"
-#include "fovea/serve/language.h"
+#include "text/language.h"
 #include "text/utf8.h"
 
 namespace fovea::app {
@@ -109,7 +110,7 @@ std::optional<std::string> nth_best(const Document& document, const Job& job, si
   std::vector<std::string> lines;
   bool any = n == 0;
   for (size_t i = first; i < first + document.lines.size(); ++i) {
-    const auto& candidates = job.translate().translations[i].candidates;
+    const auto candidates = job.translate().whole(i).candidates;
     any = any || n < candidates.size();
     lines.push_back(candidates[std::min(n, candidates.size() - 1)].text);
   }
@@ -181,7 +182,8 @@ Reply Api::libre_translate(const Call& call) {
   search.nbest = request.alternatives + 1;
   search.beam = std::max(search.beam, search.nbest);
   if (request.texts.empty()) throw bad_request("q: expected at least one text, got an empty list.");
-  const auto job = plain_job(*served->model, lines_of(documents), search, options_.limits);
+  const auto job = plain_job(*served->model, lines_of(documents), search, options_.limits,
+                             default_split_above(served->model->translator().model().config));
   Json detected;
   if (request.source == kAuto && !source_languages().empty()) {
     detected = detection_json(detect_language(sample, source_languages()).front());
@@ -218,7 +220,8 @@ Reply Api::translate_file(const Call& call) {
                                      field_of(call, "target"), text.substr(0, 1000));
   std::vector<Document> documents;
   documents.emplace_back(text, is_html);
-  const auto job = plain_job(*served->model, lines_of(documents), default_search_of(*served), options_.limits);
+  const auto job = plain_job(*served->model, lines_of(documents), default_search_of(*served), options_.limits,
+                             default_split_above(served->model->translator().model().config));
   std::string name;
   for (const char c : call.file_name.substr(0, std::min<size_t>(dot, 80))) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';

@@ -71,6 +71,8 @@ constexpr std::string_view kSchemas = R"json({
     "attention": {"$ref": "#/components/schemas/Attention"},
     "tree": {"type": "boolean", "description": "Bring every continuation that entered the beam."},
     "stream": {"type": "boolean", "description": "Server-sent events; one text."},
+    "split_above": {"type": "integer", "minimum": 0, "description":
+      "Texts of more source tokens are translated sentence by sentence; 0 for never. By default as the model's folder says; 0 with attention, stream, tree, prefix or edits."},
     "prefix": {"$ref": "#/components/schemas/Texts", "description":
       "What the target must begin with: text, or a list of tokens as records write them."},
     "next": {"type": ["string", "null"], "description": "The token that must follow, as records write it."},
@@ -140,6 +142,13 @@ constexpr std::string_view kSchemas = R"json({
     "text": {"type": "string"},
     "candidates": {"$ref": "#/components/schemas/Candidates"},
     "cut": {"type": "boolean"}, "source_tokens": {"type": "integer"},
+    "warnings": {"type": "array", "items": {"type": "object", "required": ["kind", "message"], "properties": {
+      "kind": {"type": "string", "enum": ["repetition", "length", "attention"]}, "message": {"type": "string"}}}},
+    "parts": {"type": "array", "items": {"type": "object",
+      "required": ["text", "begin", "end", "candidates", "cut", "source_tokens"], "properties": {
+        "text": {"type": "string"}, "begin": {"type": "integer"}, "end": {"type": "integer"},
+        "candidates": {"$ref": "#/components/schemas/Candidates"},
+        "cut": {"type": "boolean"}, "source_tokens": {"type": "integer"}}}},
     "tree": {"$ref": "#/components/schemas/Tree"}}},
   "Candidates": {"type": "array", "minItems": 1, "items": {"type": "object",
     "required": ["text", "score", "log_probability", "ended"], "properties": {

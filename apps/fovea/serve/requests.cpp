@@ -180,14 +180,24 @@ void Members::finish() const {
 }
 
 std::shared_ptr<Job> plain_job(const Hosted& model, std::vector<std::string> texts, const SearchOptions& search,
-                               const Limits& limits, Offsets offsets) {
+                               const Limits& limits, int64_t split_above, Offsets offsets) {
   check_texts(texts, limits);
-  std::vector<SharedLine> sources;  // one by one: connections have no threads to spare
-  for (std::string& text : texts) {
-    sources.push_back(model.translator().tokenise_source(std::move(text), offsets));
-  }
+  const Translator& translator = model.translator();
   Job::Translate request;
   request.search = search;
+  std::vector<SharedLine> sources;  // one by one: connections have no threads to spare
+  for (std::string& text : texts) {
+    if (split_above == 0) {
+      sources.push_back(translator.tokenise_source(std::move(text), offsets));
+      continue;
+    }
+    std::vector<TextPart> parts = split_text(text, split_above, translator);
+    const size_t first = sources.size();
+    for (const auto& [begin, end] : parts) {
+      sources.push_back(translator.tokenise_source(text.substr(begin, end - begin), offsets));
+    }
+    request.texts.push_back({std::move(text), std::move(parts), first});
+  }
   return std::make_shared<Job>(std::move(sources), std::move(request));
 }
 
@@ -218,7 +228,18 @@ std::shared_ptr<Job> translate_job(Members& members, std::vector<std::string> te
   const bool tree = members.flag("tree");
   const WrittenPrefix prefix = read_prefix(members);
   const bool tokens = wanted.attention != Attention::kNone || wanted.stream;
-  const auto job = plain_job(model, std::move(texts), search, limits, tokens ? Offsets::kTokens : Offsets::kNone);
+  // What refers to the tokens of a text as a whole needs it whole.
+  const bool whole = wanted.stream || tree || !prefix.empty() || !search.edits.empty();
+  int64_t split_above = 0;
+  if (model.task().between_languages) {
+    const int64_t usual = whole || tokens ? 0 : default_split_above(model.translator().model().config);
+    split_above = members.count("split_above", usual, Limits::kMostLength);
+    if (whole && split_above > 0) {
+      throw bad_request("split_above: expected 0 with stream, tree, prefix or edits, which need the whole text.");
+    }
+  }
+  const auto job =
+      plain_job(model, std::move(texts), search, limits, split_above, tokens ? Offsets::kTokens : Offsets::kNone);
   Job::Translate& request = job->translate();
   check_weights_read(*job, model, wanted.attention);
   if (!prefix.empty()) {

@@ -78,8 +78,9 @@ std::shared_ptr<Job> answer_job(Members& members, const Limits& limits, Wanted& 
 Members caption_members(const Call& call);
 std::shared_ptr<Job> caption_job(const Call& call, Members& members, const Hosted& model, const SearchOptions& defaults,
                                  const Limits& limits, Wanted& wanted);
-// A translation of plain texts without any other settings.
+// A translation of plain texts without any other settings. With `split_above` the sources of the job are the parts of
+// the texts (decode/paragraphs.h).
 std::shared_ptr<Job> plain_job(const Hosted& model, std::vector<std::string> texts, const SearchOptions& search,
-                               const Limits& limits, Offsets offsets = Offsets::kNone);
+                               const Limits& limits, int64_t split_above, Offsets offsets = Offsets::kNone);
 
 }  // namespace fovea::app

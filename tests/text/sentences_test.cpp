@@ -1,4 +1,4 @@
-#include "evaluate/sentences.h"
+#include "text/sentences.h"
 
 #include <gtest/gtest.h>
 
@@ -16,6 +16,15 @@ TEST(SplitSentences, English) {
             (Sentences{"As Smith et al. (2020) say, cf. Fig. 3, J. Doe agrees.", "So do I.", "Good..."}));
   EXPECT_EQ(split_sentences("It ends in etc. Dr. Who reads MR. In the U.S. Army."),
             (Sentences{"It ends in etc.", "Dr. Who reads MR.", "In the U.S. Army."}));
+}
+
+TEST(SplitSentences, AbbreviationsBeforeNumbersAndItems) {
+  EXPECT_EQ(split_sentences("He said no. Then he left on Jan. 3 for No. 5 of Gen. Lee. It was Mar. It rained."),
+            (Sentences{"He said no.", "Then he left on Jan. 3 for No. 5 of Gen. Lee.", "It was Mar.", "It rained."}));
+  EXPECT_EQ(split_sentences("1. Open the file. 2. Save it in 1999. Then go."),
+            (Sentences{"1. Open the file.", "2. Save it in 1999.", "Then go."}));
+  EXPECT_EQ(split_sentences("Wait... What? \"Go!\" She went... and came."),
+            (Sentences{"Wait...", "What?", "\"Go!\"", "She went... and came."}));
 }
 
 TEST(SplitSentences, Chinese) {

@@ -1,4 +1,4 @@
-#include "evaluate/sentences.h"
+#include "text/sentences.h"
 
 #include <algorithm>
 #include <array>
@@ -14,11 +14,29 @@ bool ends_western_sentence(char32_t c) { return c == U'.' || c == U'!' || c == U
 bool closes(char32_t c) { return std::u32string_view(U"\"')]}”’»」』）").find(c) != std::u32string_view::npos; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
+constexpr std::array<std::string_view, 25> kAbbreviations = {
+    "al", "capt", "cf", "col", "dr",  "eq",   "eqs", "fig", "figs", "gen", "gov", "hon", "lt",
+    "mr", "mrs",  "ms", "mt",  "rev", "prof", "sec", "sen", "sgt",  "st",  "vs",  "resp"};
+// These end sentences, too, but not before a number: "no. 5", "jan. 3".
+constexpr std::array<std::string_view, 20> kBeforeNumbers = {"no",  "nos", "nr",  "vol", "pp",   "art",   "ch",
+                                                             "jan", "feb", "mar", "apr", "jun",  "jul",   "aug",
+                                                             "sep", "oct", "nov", "dec", "sept", "approx"};
+
+bool is_among(const auto& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Whether the full stop at byte `at` follows the number of an item at the start of the sentence: "1. Open the file."
+bool numbers_an_item(std::string_view text, size_t begin, size_t at) {
+  return at > begin && at - begin <= 3 &&
+         std::all_of(text.begin() + static_cast<std::ptrdiff_t>(begin), text.begin() + static_cast<std::ptrdiff_t>(at),
+                     is_digit);
+}
+
 // Whether the full stop at byte `at` belongs to an abbreviation or an initial, as in "e.g. this", "Dr. Who" or "J.
-// Doe". A word in capitals is an acronym at the end of a sentence.
-bool abbreviates(std::string_view text, size_t at) {
-  constexpr std::array<std::string_view, 15> kAbbreviations = {"al",  "cf", "dr",   "eq",  "eqs", "fig", "figs", "mr",
-                                                               "mrs", "ms", "prof", "sec", "st",  "vs",  "resp"};
+// Doe"; `next` is the byte that follows after white space. A word in capitals is an acronym at the end of a sentence.
+bool abbreviates(std::string_view text, size_t at, char next) {
   size_t begin = at;
   while (begin > 0 && is_letter(text[begin - 1])) --begin;
   if (begin == at) return false;
@@ -31,7 +49,7 @@ bool abbreviates(std::string_view text, size_t at) {
   if (word.back() < 'a') return false;
   std::string lower(word);
   if (lower[0] < 'a') lower[0] = static_cast<char>(lower[0] + ('a' - 'A'));
-  return std::find(kAbbreviations.begin(), kAbbreviations.end(), lower) != kAbbreviations.end();
+  return is_among(kAbbreviations, lower) || (is_digit(next) && is_among(kBeforeNumbers, lower));
 }
 
 // The byte after the sentence that begins at `begin`, without the space that follows it.
@@ -53,8 +71,11 @@ size_t sentence_end(std::string_view text, size_t begin) {
     if (end < text.size() && !is_space(code_point_at(text, end).value)) continue;  // 3.5, example.org
     size_t next = end;
     while (next < text.size() && is_space(code_point_at(text, next).value)) next = code_point_at(text, next).end;
-    const bool lower = next < text.size() && text[next] >= 'a' && text[next] <= 'z';
-    if (next < text.size() && (lower || (point.value == U'.' && abbreviates(text, point.begin)))) continue;
+    if (next == text.size()) return end;
+    const bool lower = text[next] >= 'a' && text[next] <= 'z';
+    const bool goes_on = point.value == U'.' &&
+                         (abbreviates(text, point.begin, text[next]) || numbers_an_item(text, begin, point.begin));
+    if (lower || goes_on) continue;
     return end;
   }
   return text.size();

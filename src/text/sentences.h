@@ -9,7 +9,8 @@
 namespace fovea {
 
 // A sentence ends with . ! ? or …, with closing quotes and brackets, before white space and a character that is not a
-// lower-case letter, unless the word before the full stop is an abbreviation or an initial; and with 。！？ anywhere.
+// lower-case letter, unless the word before the full stop is an abbreviation or an initial, or the number of an item at
+// the start of the sentence; and with 。！？ anywhere.
 std::vector<std::string_view> split_sentences(std::string_view text);
 
 // The first `count` sentences; all of a text that has fewer.

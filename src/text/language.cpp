@@ -1,4 +1,4 @@
-#include "fovea/serve/language.h"
+#include "text/language.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,9 @@
 
 #include "text/utf8.h"
 
-namespace fovea::app {
+namespace fovea {
 
 namespace {
-
-enum class Script { kLatin, kCyrillic, kArabic, kHan, kKana, kHangul, kOther };
 
 struct Language {
   std::string_view code, name;
@@ -25,6 +23,7 @@ constexpr Language kLanguages[] = {
     {"de", "German", Script::kLatin,
      " der die das und ist ich nicht ein eine zu den es sie mit auf für in von dem auch wir im er wie sich hat ",
      "äöüß"},
+    {"el", "Greek", Script::kGreek, "", ""},
     {"en", "English", Script::kLatin,
      " the of and to a in is you that it he was for on are as with his they i at be this have from or what we not ",
      ""},
@@ -32,6 +31,8 @@ constexpr Language kLanguages[] = {
      " de la que el en y a los se del las un por con no una su para es al lo como más pero me ya muy ", "ñ¿¡áíóú"},
     {"fr", "French", Script::kLatin,
      " de la le et les des en un une est que pour qui dans il je pas sur ce ne vous nous au avec du elle ", "éèêçàœù"},
+    {"he", "Hebrew", Script::kHebrew, "", ""},
+    {"hi", "Hindi", Script::kDevanagari, "", ""},
     {"it", "Italian", Script::kLatin,
      " di che è e la il un a per in una mi non sono ho ma lo ha le si ti con cosa se come da ", "èòàùì"},
     {"ja", "Japanese", Script::kKana, "", ""},
@@ -47,6 +48,7 @@ constexpr Language kLanguages[] = {
      " и в не на я что он с как это по но они мы она так его за был вы все у мне есть ", "ыэъё"},
     {"sv", "Swedish", Script::kLatin,
      " och i att det som en på är av för med den till inte om ett han jag har de men var hon du ", "åäö"},
+    {"th", "Thai", Script::kThai, "", ""},
     {"tr", "Turkish", Script::kLatin, " ve bir bu da de için ne var ben çok o mi ile ama gibi daha değil sen ",
      "ğışçöü"},
     {"uk", "Ukrainian", Script::kCyrillic,
@@ -62,18 +64,6 @@ const Language* find_language(std::string_view code) {
   return found == std::end(kLanguages) ? nullptr : found;
 }
 
-Script script_of(char32_t c) {
-  if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? Script::kLatin : Script::kOther;
-  if (c >= 0xC0 && c < 0x250) return Script::kLatin;
-  if (c >= 0x1E00 && c < 0x1F00) return Script::kLatin;
-  if (c >= 0x400 && c < 0x530) return Script::kCyrillic;
-  if (c >= 0x600 && c < 0x780) return Script::kArabic;
-  if (c >= 0x3040 && c < 0x3100) return Script::kKana;
-  if (c >= 0xAC00 && c < 0xD7B0) return Script::kHangul;
-  if ((c >= 0x3400 && c < 0xA000) || (c >= 0x20000 && c < 0x32000)) return Script::kHan;
-  return Script::kOther;
-}
-
 // Lower case for the scripts above, as far as one character becomes one.
 char32_t lower(char32_t c) {
   if ((c >= 'A' && c <= 'Z') || (c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x410 && c < 0x430)) return c + 32;
@@ -86,9 +76,9 @@ char32_t lower(char32_t c) {
 }
 
 struct Evidence {
-  double characters[7] = {};       // by script
-  std::vector<std::string> words;  // in lower case
-  std::u32string letters;          // beyond ASCII
+  double characters[kScripts] = {};  // by script
+  std::vector<std::string> words;    // in lower case
+  std::u32string letters;            // beyond ASCII
 };
 
 Evidence evidence_of(std::string_view text) {
@@ -135,7 +125,56 @@ double score(const Language& language, const Evidence& evidence) {
   return score * (1 + 3 * words / count + std::min(2.0, 4 * letters / count));
 }
 
+std::string_view base_code(std::string_view code) { return code.substr(0, code.find_first_of("-_")); }
+
 }  // namespace
+
+Script script_of(char32_t c) {
+  if (c < 0x80) return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? Script::kLatin : Script::kOther;
+  if (c >= 0xC0 && c < 0x250) return c == 0xD7 || c == 0xF7 ? Script::kOther : Script::kLatin;
+  if (c >= 0x1E00 && c < 0x1F00) return Script::kLatin;
+  if ((c >= 0x370 && c < 0x400) || (c >= 0x1F00 && c < 0x2000)) return Script::kGreek;
+  if (c >= 0x400 && c < 0x530) return Script::kCyrillic;
+  if (c >= 0x590 && c < 0x600) return Script::kHebrew;
+  if (c >= 0x600 && c < 0x780) return Script::kArabic;
+  if (c >= 0x900 && c < 0x980) return Script::kDevanagari;
+  if (c >= 0xE00 && c < 0xE80) return Script::kThai;
+  if (c >= 0x3040 && c < 0x3100) return Script::kKana;
+  if (c >= 0xAC00 && c < 0xD7B0) return Script::kHangul;
+  if ((c >= 0x3400 && c < 0xA000) || (c >= 0x20000 && c < 0x32000)) return Script::kHan;
+  return Script::kOther;
+}
+
+double script_share(std::string_view text, std::string_view language) {
+  const Language* known = find_language(base_code(language));
+  if (known == nullptr) return 1;
+  constexpr double kLettersPerCharacter = 2.5;  // a Chinese character is half a word, a Latin letter a fifth
+  double of[kScripts] = {}, all = 0;
+  for (const auto& [value, begin, end] : code_points(text)) {
+    const Script script = script_of(value);
+    if (script == Script::kOther) continue;
+    const double letters = script == Script::kHan || script == Script::kHangul ? kLettersPerCharacter : 1;
+    of[static_cast<size_t>(script)] += letters;
+    all += letters;
+  }
+  double own = of[static_cast<size_t>(known->script)];
+  if (known->script == Script::kKana) own += of[static_cast<size_t>(Script::kHan)];
+  return all == 0 ? 1 : own / all;
+}
+
+std::string other_language(std::string_view text, std::string_view expected) {
+  constexpr size_t kFewestWords = 8;
+  constexpr double kCertain = 0.75;  // of a score of at most 6; chosen on sentences of known languages
+  const Language* known = find_language(base_code(expected));
+  if (known == nullptr || known->words.empty()) return "";
+  const Evidence evidence = evidence_of(text);
+  if (evidence.words.size() < kFewestWords) return "";
+  const Language* best = known;
+  for (const Language& language : kLanguages) {
+    if (language.script == known->script && score(language, evidence) > score(*best, evidence)) best = &language;
+  }
+  return score(*best, evidence) > score(*known, evidence) + kCertain ? std::string(best->code) : "";
+}
 
 std::vector<Detection> detect_language(std::string_view text, const std::vector<std::string>& candidates) {
   constexpr double kSharpness = 4;
@@ -159,4 +198,4 @@ std::string language_name(const std::string& code) {
   return language == nullptr ? code : std::string(language->name);
 }
 
-}  // namespace fovea::app
+}  // namespace fovea
