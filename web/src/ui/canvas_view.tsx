@@ -2,7 +2,7 @@
 // pointing never repaints cells. The arrow keys move through the cells; the status line describes the position.
 import { effect } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { dark } from '../state/derived'
+import { dark, pickedRow } from '../state/derived'
 import { hover, hovered, set, state, type Place } from '../state/store'
 import { kDark, kLight, type Ink } from '../views/colour'
 import { CanvasPainter } from '../views/painter'
@@ -46,7 +46,7 @@ export function useRoom<T extends HTMLElement>(): [{ current: T | null }, number
 
 export const shownPlace = (): Place => {
   const place = hovered.value
-  return place.row >= 0 || place.column >= 0 ? place : { row: state.row.value, column: -1 }
+  return place.row >= 0 || place.column >= 0 ? place : { row: pickedRow.value, column: -1 }
 }
 
 export const pickRow = (row: number): void => set({ row: state.row.peek() === row ? -1 : row })

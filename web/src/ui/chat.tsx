@@ -161,7 +161,7 @@ export function Chat() {
         <Candidates pick={(rank) => answer && replaceReply(answer.candidates[rank - 1]!.text, answer, rank)} />
       )}
       {record.value?.cut && <p class="note">{t('chat.cut')}</p>}
-      <Search again={due || turns.length === 0 ? undefined : again}>
+      <div class="under">
         {turns.length > 0 && (
           <>
             {!due && (
@@ -174,7 +174,8 @@ export function Chat() {
             </button>
           </>
         )}
-      </Search>
+        <Search again={due || turns.length === 0 ? undefined : again} />
+      </div>
       {turns.length > 1 && (
         <p class="faint">
           {t('chat.about')} <span class="status">{status}</span>

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { drawn, isMock, shaded, tokens, visit, why } from './browser.mjs'
+import { drawn, isMock, menu, shaded, tokens, visit, why } from './browser.mjs'
 
 const skip = why || (isMock ? false : 'needs the models of the mock')
 const it = visit()
@@ -127,7 +127,7 @@ test('pointing at a word of the question shades the passage', { skip }, async ()
   await answered(page)
   await tokens(page, 'column').filter({ hasText: 'deck' }).first().hover()
   assert.ok((await shaded(page, 'row')).length > 0)
-  await page.getByLabel('Attention').selectOption('question-to-passage')
+  await menu(page, 'Attention').selectOption('question-to-passage')
   await tokens(page, 'row').first().hover()
   assert.ok((await shaded(page, 'column')).length > 0)
   // What is of written text is not offered.
