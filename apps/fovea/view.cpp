@@ -94,8 +94,16 @@ Grid grid_of(const AttentionRecord& record, const ViewFlags& flags) {
     grid.title = fmt::format("{} {:.1f}%: {}", best.label, 100 * best.probability, grid.title);
   }
   if (record.answer) mark_answer(grid, record);
+  if (flags.style.normalise && flags.as == "heatmap") grid = normalise_rows(std::move(grid));
   if (!flags.cell.empty()) grid.cell = cell_of(flags.cell, grid);
   return grid;
+}
+
+std::vector<Grid> heads_to_draw(const AttentionRecord& record, const ViewFlags& flags) {
+  std::vector<Grid> grids = every_head(record, flags.heads);
+  if (!flags.style.normalise) return grids;
+  for (Grid& grid : grids) grid = normalise_rows(std::move(grid));
+  return grids;
 }
 
 // The source of a record as a line of text: the picture with its size, or the text.
@@ -138,8 +146,8 @@ std::string as_text(const AttentionRecord& record, const ViewFlags& flags, const
   if (flags.as == "heads") {
     if (over_picture(record, flags.heads))
       return text + picture_heads_text(every_head(record, flags.heads), flags.style, terminal);
-    return text + heads_text(every_head(record, flags.heads), static_cast<int>(heads_of(record, flags.heads)),
-                             flags.style, terminal);
+    return text + heads_text(heads_to_draw(record, flags), static_cast<int>(heads_of(record, flags.heads)), flags.style,
+                             terminal);
   }
   const Grid grid = grid_of(record, flags);
   if (flags.as == "highlight") return text + highlight_text(grid, flags.style, terminal);
@@ -153,7 +161,7 @@ std::string as_text(const AttentionRecord& record, const ViewFlags& flags, const
 std::string as_svg(const AttentionRecord& record, const ViewFlags& flags) {
   if (flags.as == "heads") {
     if (over_picture(record, flags.heads)) return picture_heads_svg(every_head(record, flags.heads), flags.style);
-    return heads_svg(every_head(record, flags.heads), flags.style, static_cast<int>(heads_of(record, flags.heads)));
+    return heads_svg(heads_to_draw(record, flags), flags.style, static_cast<int>(heads_of(record, flags.heads)));
   }
   const Grid grid = grid_of(record, flags);
   if (flags.as == "highlight") return highlight_svg(grid, flags.style);
@@ -167,7 +175,7 @@ std::string as_svg(const AttentionRecord& record, const ViewFlags& flags) {
 std::string as_html(const AttentionRecord& record, const ViewFlags& flags) {
   if (flags.as == "heads") {
     if (over_picture(record, flags.heads)) return picture_heads_html(every_head(record, flags.heads), flags.style);
-    return heads_html(every_head(record, flags.heads), flags.style, static_cast<int>(heads_of(record, flags.heads)));
+    return heads_html(heads_to_draw(record, flags), flags.style, static_cast<int>(heads_of(record, flags.heads)));
   }
   const Grid grid = grid_of(record, flags);
   if (flags.as == "highlight") return highlight_html(grid, flags.style);

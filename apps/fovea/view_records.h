@@ -21,7 +21,7 @@ struct ViewFlags : ModelFlags {
   bool one_attention = false, combined = false;  // whether --attention and --heads were given
   SearchFlags search_flags;
   SearchOptions search;  // with the flags
-  ReduceOptions heads;
+  ReduceOptions heads{.heads = "auto"};
   PictureStyle style;
   AlignOptions align;
 };

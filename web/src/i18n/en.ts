@@ -353,4 +353,57 @@ export const en = {
     'Saves an SVG on white, in greys, with a caption that says what is shown, by which model and how to cite it.',
   'export.cite': 'Made with Fovea from the model {model}.',
   'title.normalised': 'each row to its maximum',
+  tour: 'A tour of attention',
+  'tour.page': '{page} of {pages}',
+  'tour.back': 'Back',
+  'tour.next': 'Next',
+  'tour.word': 'Word being written',
+  'tour.recorded': 'Recorded from the shipped model en-zh (layer 2, head 1): “I love you.” → “我爱你。”',
+  'tour.score': 'score',
+  'tour.weight': 'weight',
+  'tour.masked': 'not seen',
+  'tour.steps': 'From scores to a word, in seven steps',
+  'tour.steps.says':
+    'To write a word, the decoder compares what it needs with every word of the source, and takes a weighted mean of what it finds. Play the steps.',
+  'tour.step1':
+    'The encoder has read the source: each word s has a key, which says what is found there, and a value, which is what is found.',
+  'tour.step2': 'The decoder is about to write the next word. Its state becomes the query: what is needed now.',
+  'tour.step3': 'The query is compared with each key. The score says how well they fit.',
+  'tour.step4': 'Positions that may not be seen are masked. Here all may be seen.',
+  'tour.step5': 'Softmax turns the scores into weights: positive, and 1 in total.',
+  'tour.step6': 'Each value is multiplied by its weight.',
+  'tour.step7': 'Their sum is the context. With it the decoder chooses “{word}”, with probability {p}.',
+  'tour.bottleneck': 'Without attention',
+  'tour.bottleneck.says':
+    'Without attention the decoder gets one vector of fixed size for the whole sentence, whatever its length. On a small task, to write letters backwards, that is enough for five letters and not for fifteen. Slide the length.',
+  'tour.length': 'Letters',
+  'tour.with': 'with attention',
+  'tour.without': 'without',
+  'tour.right': 'Sequences written right, of those with {letters} letters',
+  'tour.scores': 'Scores and temperature',
+  'tour.scores.says':
+    'Mechanisms differ in how they compare a query with a key. How far scores lie apart decides how sharp the weights are: divided by a temperature, they come closer, and attention spreads out.',
+  'tour.temperature': 'Temperature',
+  'tour.scopes': 'Scopes: which positions count',
+  'tour.scopes.says':
+    'Local attention sees only a window around a position: cheaper for long texts. What lies outside is masked. Make the window smaller.',
+  'tour.window': 'Window, to each side',
+  'tour.selections': 'Selections: soft, sparse, hard',
+  'tour.selections.says':
+    'Softmax gives every position a little. Sparsemax gives exactly 0 to most. Hard attention takes one position alone; it is trained by trial. The softer the scores, the more they differ: raise the temperature.',
+  'tour.soft': 'soft',
+  'tour.sparse': 'sparse',
+  'tour.hard': 'hard',
+  'tour.selection': 'Selection',
+  'tour.masks': 'Self-attention and the causal mask',
+  'tour.masks.says':
+    'In self-attention the words of one text attend to one another. While writing, a word may see only those before it: later ones are masked, as if their score were −∞. Slide to the word being written.',
+  'tour.positions': 'Positions',
+  'tour.positions.says':
+    'Attention sees a set: by itself it does not know which word stands where. Positions are added to the words, or enter the score: ALiBi charges m for each step of distance. Raise m, and attention stays near.',
+  'tour.slope': 'Charge for distance, m',
+  'tour.heads': 'Heads',
+  'tour.heads.says':
+    'A model attends with several heads at once, each with its own queries, keys and values, in several layers. What they find is joined. Heads differ: some follow the words, some look at neighbours, some at an end mark that serves as “nowhere”. See those of your own sentence.',
+  'tour.heads.open': 'Show the heads of my sentence',
 } as const

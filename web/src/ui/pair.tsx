@@ -27,7 +27,7 @@ function Line({ side, range }: { side: Side; range: Range | null }) {
   const axis = side === 'row' ? g.rowSide : g.columnSide
   return (
     <>
-      <h3 id={`side-${side}`}>{sideName(axis)}</h3>
+      <h2 id={`side-${side}`}>{sideName(axis)}</h2>
       <Tokens
         labels={side === 'row' ? g.rows : g.columns}
         name={`side-${side}`}
