@@ -208,8 +208,7 @@ export const en = {
   'tree.none': 'The search tree needs a beam size of at least 2.',
   'tree.saved': 'Saved records do not include the search tree.',
   'tree.beam': 'Use beam size 4',
-  'tree.about':
-    'Every continuation that entered the beam; dark if it led to a returned candidate. Click a node to force the prefix up to it.',
+  'tree.about': 'Choose a node to continue decoding from it.',
   'tree.node': '{path}: log p {total}, step {step}',
   'tree.kept': 'in a candidate',
   'tree.ended': 'finished',
@@ -332,7 +331,7 @@ export const en = {
   'intro.row': 'Each row is a word that the model wrote.',
   'intro.column': 'Each column is a word that it read.',
   'intro.colour': 'The {stronger} a cell, the more attention. A row adds up to 1, which is 100%.',
-  'intro.example': 'Marked now: while writing {row}, the model gave {share} of its attention to {column}.',
+  'intro.example': 'Marked now: while writing “{row}”, the model gave {share} of its attention to “{column}”.',
   'intro.done': 'Got it',
   'point.mouse': 'Point at',
   'point.touch': 'Tap',
@@ -406,4 +405,5 @@ export const en = {
   'tour.heads.says':
     'A model attends with several heads at once, each with its own queries, keys and values, in several layers. What they find is joined. Heads differ: some follow the words, some look at neighbours, some at an end mark that serves as “nowhere”. See those of your own sentence.',
   'tour.heads.open': 'Show the heads of my sentence',
+  'about.heatmap.named': 'Each row is one of the model’s looks at the {columns}, each column a word of it. The {stronger} a cell, the more attention the word got.',
 } as const

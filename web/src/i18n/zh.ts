@@ -203,7 +203,7 @@ export const zh: Record<keyof typeof en, string> = {
   'tree.none': '束宽至少为 2 才有搜索树。',
   'tree.saved': '保存的记录不含搜索树。',
   'tree.beam': '使用束宽 4',
-  'tree.about': '进入过束的每个延续；深色者通向返回的候选。点击一个节点可强制以它为前缀。',
+  'tree.about': '选一个节点，从它继续解码。',
   'tree.node': '{path}：对数概率 {total}，第 {step} 步',
   'tree.kept': '在候选中',
   'tree.ended': '已结束',
@@ -311,7 +311,7 @@ export const zh: Record<keyof typeof en, string> = {
   'intro.row': '每一行是模型写的一个词。',
   'intro.column': '每一列是模型读的一个词。',
   'intro.colour': '格子越{stronger}，注意力越多；一行合计为 1，即 100%。',
-  'intro.example': '现在标出的是：写{row}时，模型把 {share} 的注意力给了{column}。',
+  'intro.example': '现在标出的是：写“{row}”时，模型把 {share} 的注意力给了“{column}”。',
   'intro.done': '知道了',
   'point.mouse': '指向',
   'point.touch': '点按',
@@ -381,4 +381,5 @@ export const zh: Record<keyof typeof en, string> = {
   'tour.heads.says':
     '模型同时用多个头计算注意力，每个头有自己的查询、键和值，分布在多个层中，结果再合并。各头不同：有的跟随词，有的看邻近，有的看当作“哪里都不看”的句末符。看看你自己句子的各头。',
   'tour.heads.open': '查看我的句子的各头',
+  'about.heatmap.named': '每行是模型对{columns}的一次注视，每列是其中的一个词。格子越{stronger}，该词得到的注意力越多。',
 }

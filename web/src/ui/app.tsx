@@ -88,7 +88,8 @@ function Title() {
   const g = grid.value
   const chosen = view.value
   const name = (axis: Axis | undefined): string => (axis ? sideName(axis).toLowerCase() : '')
-  const says = t(`about.${chosen}`, {
+  const named = (attention.value?.rowLabels.length ?? 0) > 0
+  const says = t(chosen === 'heatmap' && named ? 'about.heatmap.named' : `about.${chosen}`, {
     rows: name(g?.rowSide),
     columns: name(g?.columnSide),
     stronger: t(dark.value ? 'brighter' : 'darker'),
@@ -135,13 +136,15 @@ export function App() {
   const { Fields, empty } = kForms[form.value]
   return (
     <>
-      <a
-        class="skip"
-        href="#panel"
-        onClick={(event) => (event.preventDefault(), document.getElementById('panel')?.focus())}
-      >
-        {t('skip')}
-      </a>
+      {state.tour.value === 0 && (
+        <a
+          class="skip"
+          href="#panel"
+          onClick={(event) => (event.preventDefault(), document.getElementById('panel')?.focus())}
+        >
+          {t('skip')}
+        </a>
+      )}
       <Header />
       <DropPlace />
       <main>

@@ -154,7 +154,7 @@ function roundWeights(scale: Scale, largest: number, gap: number): number[] {
 }
 
 // The two ends of the scale and round weights between them, at least `gap` of the scale apart.
-export function ticksOf(scale: Scale, largest: number, gap = 0.18): Tick[] {
+export function ticksOf(scale: Scale, largest: number, gap = 0.25): Tick[] {
   const ticks: Tick[] = [{ share: 1, name: name(largest) }]
   for (const weight of roundWeights(scale, largest, gap)) {
     const share = onScale(scale, weight, largest)
