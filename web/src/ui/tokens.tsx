@@ -7,7 +7,7 @@ import type { Grid } from '../model/grid'
 import { directionOf, shown, type Label } from '../model/text'
 import { grid, view } from '../state/derived'
 import { hovered, kNowhere, state } from '../state/store'
-import { css, inkOn, onScale } from '../views/colour'
+import { css, inkOn, largestOf, onScale } from '../views/colour'
 import { penOver } from '../views/steps'
 import { inkNow, shownPlace } from './canvas_view'
 
@@ -97,12 +97,18 @@ function shadesOf(g: Grid, row: number, column: number, side: Side): Float32Arra
   return Float32Array.from(g.rows, (_, r) => g.weights[r * width + column]!)
 }
 
-function shade(words: (HTMLElement | null)[], weights: Float32Array | null, before: Int16Array, after: number): void {
+function shade(
+  words: (HTMLElement | null)[],
+  weights: Float32Array | null,
+  largest: number,
+  before: Int16Array,
+  after: number,
+): void {
   const ink = inkNow()
   words.forEach((word, i) => {
     if (!word) return
     const weight = weights?.[i] ?? 0
-    const share = Number.isNaN(weight) ? 0 : onScale(state.scale.value, weight)
+    const share = Number.isNaN(weight) ? 0 : onScale(state.scale.value, weight, largest)
     const level = Math.round(share * 100) + (i > after ? 1000 : 0) + (ink.paper === '#ffffff' ? 0 : 2000)
     if (before[i] === level) return
     before[i] = level
@@ -132,6 +138,7 @@ export function useShading(words: Words, side: Side, depends: unknown): void {
     const count = side === 'row' ? g?.rows.length : g?.columns.length
     return new Int16Array(count ?? 0).fill(-1)
   }, [g, depends])
+  const largest = useMemo(() => (g ? largestOf([g]) : 1), [g])
   useEffect(
     () =>
       effect(() => {
@@ -140,7 +147,7 @@ export function useShading(words: Words, side: Side, depends: unknown): void {
         const { row, column } = shownPlace()
         // During playback later tokens are not written yet.
         const played = side === 'row' && view.value === 'steps' && row >= 0 && now.rowSide === 'target'
-        shade(words.current, shadesOf(now, row, column, side), levels, played ? row : Infinity)
+        shade(words.current, shadesOf(now, row, column, side), largest, levels, played ? row : Infinity)
         mark(words.current, side === 'row' ? row : now.rowSide === now.columnSide && row >= 0 ? row : column)
       }),
     [levels],

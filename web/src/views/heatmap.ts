@@ -20,6 +20,7 @@ const fitting = (label: Label, size: number, most: number): string =>
 
 const kMinCell = 13 // px, where a label of 11 px has room
 const kMaxCell = 96
+const kFitted = 640 // px of the height of a map that is fitted
 const kMaxLabelled = 90_000 // cells of a map with a label for every token: 16 million pixels, what a canvas may have
 
 // The sizes, which depend on the number of cells and the lengths of the labels. A map that is larger than the room is
@@ -37,7 +38,7 @@ function plan(grid: Grid, room: number, zoom: number, corner = 64) {
   const fit = (room - names - 20) / columns
   let w = large ? Math.min(kMinCell, fit) : Math.min(few ? 66 : 30, Math.max(kMinCell, Math.floor(fit)))
   let h = large ? w : Math.min(few ? 36 : 28, Math.max(kMinCell, w))
-  if (zoom === 0) [w, h] = [Math.min(w, fit), Math.min(h, fit)]
+  if (zoom === 0) [w, h] = [Math.min(w, fit), Math.min(h, fit, kFitted / rows)]
   else {
     // A canvas has a limit.
     const most = Math.min(kMaxCell / w, Math.sqrt((kMaxLabelled * kMinCell ** 2) / (rows * columns * w * h)))
@@ -72,19 +73,18 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
   const numbers = p.w >= 30 && p.h >= 18 && rows * columns <= kMaxNumbers
 
   const fill = (painter: Painter, l: Label): string => (l.mark ? painter.ink.faint : painter.ink.ink)
-  // The names of both sentences and the labels of the rows, which stay visible when the map is scrolled.
-  const paintMargin = (painter: Painter): void => {
+  const paintCorner = (painter: Painter): void => {
     const faint = { size: 12, fill: painter.ink.faint, align: 'right' as const }
     painter.text(mirror ? `← ${names.columns}` : `${names.columns} →`, x0 - 8, y0 - 22, faint)
     painter.text(`${names.rows} ↓`, x0 - 8, y0 - 7, faint)
+  }
+  const paintLeft = (painter: Painter): void =>
     grid.rows.forEach((l, r) => {
       if (r % p.every !== 0 || (r > 0 && rows - r < p.every)) return
       const y = yOf(r) + (p.h * p.every) / 2 + p.size * 0.35
       painter.text(fitting(l, p.size, p.most), x0 - 8, y, { size: p.size, fill: fill(painter, l), align: 'right' })
     })
-  }
-  const labels = (painter: Painter): void => {
-    paintMargin(painter)
+  const paintTop = (painter: Painter): void =>
     grid.columns.forEach((l, c) => {
       if (c % p.every !== 0 || (c > 0 && columns - c < p.every)) return
       const text = fitting(l, p.size, p.most)
@@ -93,7 +93,6 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
       const shift = p.turn === -90 ? p.size * 0.35 : p.size * 0.1
       painter.text(text, x + shift, y0 - 8, { size: p.size, fill: fill(painter, l), turn: p.turn })
     })
-  }
 
   // Hairlines between the cells guide the eye to the labels.
   const lines = (): string => {
@@ -104,7 +103,7 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
   }
 
   const paint = (painter: Painter): void => {
-    labels(painter)
+    for (const part of [paintCorner, paintLeft, paintTop]) part(painter)
     if (hasAbsent(grid)) painter.hatch(x0, y0, width, height)
     painter.cells({ weights: grid.weights, rows, columns, mirror, tint }, x0, y0, width, height)
     if (p.every === 1) painter.path(lines(), { stroke: painter.ink.rule, width: 0.5, alpha: 0.6 })
@@ -162,7 +161,7 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
     rows,
     columns,
     mirror,
-    ...(p.every === 1 && { margin: x0 - 6, paintMargin }),
+    ...(p.every === 1 && { edges: { left: x0 - 6, top: y0 - 6, paintLeft, paintTop, paintCorner } }),
     paint,
     light,
     hit(x, y) {

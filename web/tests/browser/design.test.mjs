@@ -120,7 +120,9 @@ test('history, copies and a figure', { skip }, async () => {
   const page = await it.page('', { permissions: ['clipboard-read', 'clipboard-write'] })
   await settled(page)
   await page.getByRole('button', { name: 'Copy', exact: true }).click()
-  await page.waitForFunction(() => /Copied/.test(document.querySelector('.under')?.parentElement.parentElement.textContent))
+  await page.waitForFunction(() =>
+    /Copied/.test(document.querySelector('.under')?.parentElement.parentElement.textContent),
+  )
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), await written(page))
   await page.getByRole('button', { name: 'Copy HTML' }).click()
   await page.waitForFunction(async () => (await navigator.clipboard.readText()).startsWith('<figure'))
@@ -191,7 +193,10 @@ test('the tour is walked with the keyboard, without a server, and is accessible'
       if ((await next.count()) === 0) break
       await next.focus()
       await page.keyboard.press('Enter')
-      await page.waitForFunction((n) => document.querySelector('.tour .pages .where').textContent.startsWith(`${n} `), at + 1)
+      await page.waitForFunction(
+        (n) => document.querySelector('.tour .pages .where').textContent.startsWith(`${n} `),
+        at + 1,
+      )
     }
     await page.getByRole('button', { name: 'Show the heads of my sentence' }).click()
     await page.waitForSelector('.heads')

@@ -66,7 +66,7 @@ test('every one of 60 words has a label that can be read', { skip: why }, async 
 
 test('the labels of rows stay in sight on a phone', { skip: why }, async () => {
   const page = await opened(60, { width: 390, height: 844 })
-  const place = () => page.locator('canvas.margin').evaluate((c) => Math.round(c.getBoundingClientRect().left))
+  const place = () => page.locator('canvas.edge.left').evaluate((c) => Math.round(c.getBoundingClientRect().left))
   const before = await place()
   await page
     .locator('#panel .pane')

@@ -79,7 +79,7 @@ for (const width of kWidths) {
       .locator('.turns .mine span span')
       .evaluateAll((all) => all.filter((s) => s.style.backgroundColor).length)
     assert.ok(shades > 0)
-    assert.match(await page.locator('.lens h2').textContent(), /Cross-attention/)
+    assert.match(await page.locator('.about-view h2').textContent(), /Cross-attention/)
     await fits(page, width)
     // An earlier reply shows its own attention.
     await page.locator('.turns button').first().click()
