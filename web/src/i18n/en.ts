@@ -405,5 +405,6 @@ export const en = {
   'tour.heads.says':
     'A model attends with several heads at once, each with its own queries, keys and values, in several layers. What they find is joined. Heads differ: some follow the words, some look at neighbours, some at an end mark that serves as “nowhere”. See those of your own sentence.',
   'tour.heads.open': 'Show the heads of my sentence',
-  'about.heatmap.named': 'Each row is one of the model’s looks at the {columns}, each column a word of it. The {stronger} a cell, the more attention the word got.',
+  'about.heatmap.named':
+    'Each row is one of the model’s looks at the {columns}, each column a word of it. The {stronger} a cell, the more attention the word got.',
 } as const

@@ -381,5 +381,6 @@ export const zh: Record<keyof typeof en, string> = {
   'tour.heads.says':
     '模型同时用多个头计算注意力，每个头有自己的查询、键和值，分布在多个层中，结果再合并。各头不同：有的跟随词，有的看邻近，有的看当作“哪里都不看”的句末符。看看你自己句子的各头。',
   'tour.heads.open': '查看我的句子的各头',
-  'about.heatmap.named': '每行是模型对{columns}的一次注视，每列是其中的一个词。格子越{stronger}，该词得到的注意力越多。',
+  'about.heatmap.named':
+    '每行是模型对{columns}的一次注视，每列是其中的一个词。格子越{stronger}，该词得到的注意力越多。',
 }

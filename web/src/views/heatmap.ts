@@ -89,9 +89,9 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
       if (c % p.every !== 0 || (c > 0 && columns - c < p.every)) return
       const text = fitting(l, p.size, p.most)
       const x = xOf(c) + p.w / 2
-      if (p.turn === 0) return painter.text(text, x, y0 - 8, { size: p.size, fill: fill(painter, l), align: 'center' })
+      if (p.turn === 0) return painter.text(text, x, y0 - 10, { size: p.size, fill: fill(painter, l), align: 'center' })
       const shift = p.turn === -90 ? p.size * 0.35 : p.size * 0.1
-      painter.text(text, x + shift, y0 - 8, { size: p.size, fill: fill(painter, l), turn: p.turn })
+      painter.text(text, x + shift, y0 - 10, { size: p.size, fill: fill(painter, l), turn: p.turn })
     })
 
   // Hairlines between the cells guide the eye to the labels.

@@ -20,9 +20,9 @@ export interface Scene {
   edges?: {
     left: number
     top: number
-    paintLeft(painter: Painter): void
-    paintTop(painter: Painter): void
-    paintCorner(painter: Painter): void
+    paintLeft: (painter: Painter) => void
+    paintTop: (painter: Painter) => void
+    paintCorner: (painter: Painter) => void
   }
   paint(painter: Painter): void
   light(painter: Painter, place: Place): void // draws over the painted picture, without repainting it

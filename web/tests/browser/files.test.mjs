@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { isMock, kHeads, kOther, settled, tokens, visit, why, written as outputOf } from './browser.mjs'
+import { drawn, isMock, kHeads, kOther, settled, tokens, visit, why, written as outputOf } from './browser.mjs'
 
 const it = visit()
 
 async function checkSaved(page, view) {
   await page.locator(`#tab-${view}`).click()
-  await page.waitForTimeout(150)
+  await drawn(page)
   for (const format of ['SVG', 'PNG', 'JSON', 'HTML']) {
     const [download] = await Promise.all([
       page.waitForEvent('download'),

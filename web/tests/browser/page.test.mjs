@@ -86,7 +86,7 @@ test('the address restores the state', { skip: why }, async () => {
   await openDecoding(page)
   await menu(page, 'Beam size').selectOption('4')
   await tokens(page, 'row').nth(1).click()
-  await page.waitForTimeout(400)
+  await page.waitForFunction(() => /row=1/.test(location.hash) && /beam=4/.test(location.hash))
   const address = page.url()
   const again = await it.page(new URL(address).hash.slice(1))
   await settled(again)
@@ -152,7 +152,7 @@ test('axe finds nothing to complain of', { skip: why }, async () => {
       if ((await tab.count()) === 0) continue
       await tab.click()
       if (view === 'diagnostics') await menu(page, 'Decoding').selectOption('sampling')
-      await page.waitForTimeout(150)
+      await drawn(page)
       for (const more of await page.locator('#panel details:not([open]) > summary').all()) await more.click()
       const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
       assert.deepEqual(

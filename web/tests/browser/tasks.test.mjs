@@ -204,7 +204,7 @@ test('the new forms are accessible and in Chinese, too', { skip }, async () => {
     for (const colorScheme of ['light', 'dark']) {
       const page = await it.page(address(values), { ...wide(1440), colorScheme, bypassCSP: true })
       await page.waitForSelector('.views')
-      await page.waitForTimeout(400)
+      await drawn(page)
       if (values.lang) assert.match(await page.locator('main').textContent(), /类别/)
       await page.evaluate(axe)
       const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
