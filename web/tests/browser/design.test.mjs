@@ -184,7 +184,10 @@ test('the tour is walked with the keyboard, without a server, and is accessible'
     assert.match(await page.locator('.says').textContent(), /chooses “爱”, with probability 92\.5%/)
     await page.evaluate(axe)
     for (let at = 1; ; ++at) {
-      const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
+      const { violations } = await page.evaluate(
+        (where) => window.axe.run(where ?? document, { resultTypes: ['violations'] }),
+        at === 1 ? null : '.tour',
+      )
       assert.deepEqual(
         violations.map((v) => `${at} ${v.id}: ${v.nodes[0].html}`),
         [],
@@ -202,10 +205,14 @@ test('the tour is walked with the keyboard, without a server, and is accessible'
     await page.waitForSelector('.heads')
     await page.context().close()
   }
-  // A window of 0 leaves one word.
+  // With the server gone, sliders work: a window of 0 leaves one word.
   const page = await it.page('tour=4')
+  await page.route('**/v1/**', (route) => route.abort())
+  await page.reload()
   await page.getByRole('slider').fill('0')
+  await drawn(page)
   assert.equal(await page.locator('.weighed .out').count(), 4)
+  it.troubles.splice(0, it.troubles.length, ...it.troubles.filter((x) => !x.includes('ERR_FAILED')))
 })
 
 test('what was shown stays, dimmed, when the server is gone', { skip }, async () => {
