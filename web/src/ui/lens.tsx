@@ -6,6 +6,7 @@ import { canRollOut } from '../model/reduce'
 import type { Reduce } from '../model/grid'
 import { attention, grid, kind, record, view } from '../state/derived'
 import { kDefaults, set, state, type Palette, type Scale } from '../state/store'
+import { Disclosure } from './disclosure'
 import { Menu } from './field'
 import { Help } from './help'
 
@@ -34,8 +35,7 @@ function More({ children }: { children: ComponentChildren }) {
     palette.value === kDefaults.palette &&
     normalise.value === kDefaults.normalise
   return (
-    <details class="more" open={!isUsual}>
-      <summary>{t('more')}</summary>
+    <Disclosure class="more" name={t('more')} isUsual={isUsual}>
       <div class="fields">
         {children}
         <Menu
@@ -68,7 +68,7 @@ function More({ children }: { children: ComponentChildren }) {
           <Help term={t('mechanism.term')} text={t('mechanism.help')} />
         </p>
       </div>
-    </details>
+    </Disclosure>
   )
 }
 

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { t } from '../i18n'
 import { set, state, type State } from '../state/store'
+import { Disclosure } from './disclosure'
 import { Menu, NumberField } from './field'
 
 const kBeams = [1, 2, 3, 4, 5, 6, 8, 10]
@@ -57,8 +58,7 @@ export function Search({ again, children }: Props) {
       ? t('choose.greedy')
       : t('choose.beam', { beam: beam.value })
   return (
-    <details class="more decoding" open={!isUsual}>
-      <summary>{t('choose.now', { now })}</summary>
+    <Disclosure class="more decoding" name={t('choose.now', { now })} isUsual={isUsual}>
       <div class="fields search">
         <Menu
           label={t('choose')}
@@ -130,6 +130,6 @@ export function Search({ again, children }: Props) {
         )}
         {children}
       </div>
-    </details>
+    </Disclosure>
   )
 }

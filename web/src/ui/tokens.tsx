@@ -124,10 +124,10 @@ function mark(words: (HTMLElement | null)[], at: number): void {
   const word = words[at]
   word?.classList.add('picked')
   // Only a part of a long sentence is visible.
-  const pane = word?.parentElement
+  const pane = word?.closest('output, .source') ?? word?.parentElement
   if (!word || !pane || pane.scrollHeight <= pane.clientHeight) return
-  if (word.offsetTop < pane.scrollTop || word.offsetTop + word.offsetHeight > pane.scrollTop + pane.clientHeight)
-    pane.scrollTop = word.offsetTop - 20
+  const [own, seen] = [word.getBoundingClientRect(), pane.getBoundingClientRect()]
+  if (own.top < seen.top || own.bottom > seen.bottom) pane.scrollTop += own.top - seen.top - 20
 }
 
 // Shades the words of a side of the grid and marks the selected one. `depends` changes when the words are new elements.

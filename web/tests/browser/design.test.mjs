@@ -52,6 +52,16 @@ test('every view has a sentence, and every term an explanation', { skip }, async
   assert.equal(await page.locator('.help-note:popover-open').count(), 0)
 })
 
+test('settings do not close while they are set', { skip }, async () => {
+  const page = await it.page('scale=log&beam=4')
+  await settled(page)
+  await menu(page, 'Scale').selectOption('linear')
+  await menu(page, 'Beam size').selectOption('1')
+  await drawn(page)
+  assert.equal(await menu(page, 'Scale').inputValue(), 'linear')
+  assert.ok((await menu(page, 'Scale').isVisible()) && (await menu(page, 'Beam size').isVisible()))
+})
+
 test('light and dark are switched and remembered', { skip }, async () => {
   const page = await it.page('', { colorScheme: 'light' })
   await settled(page)
