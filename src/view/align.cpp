@@ -89,7 +89,7 @@ Alignment align(const AttentionRecord& record, const ReduceOptions& heads, const
   const Grid grid = reduce(record, heads);
   bool by_input = options.step == "input";
   for (const RecordedAttention& a : record.attentions) {
-    if (options.step == "auto" && heads.heads == "best" && a.kind == kind && a.model == heads.member - 1) {
+    if (options.step == "auto" && selects_best(a, heads) && a.kind == kind && a.model == heads.member - 1) {
       by_input = a.best.step == "input";
     }
   }

@@ -16,6 +16,8 @@ void PictureStyle::describe(Fields& f) {
         "The weight at the end of the colour scale, to compare pictures; 0 for the largest weight shown.")
       .at_least(0)
       .at_most(1);
+  f.add("normalise", normalise,
+        "heatmap and heads: colour each row relative to its largest weight; rows can then not be compared.");
   f.add("hide", hide, "flow: the share of each row's attention, in its smallest links, that is not drawn.")
       .at_least(0)
       .below(1);

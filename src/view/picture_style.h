@@ -12,6 +12,7 @@ struct PictureStyle {
   std::string palette = "blues";
   std::string background = "auto";
   double max_weight = 0;
+  bool normalise = false;
   double hide = 0.1;
 
   void describe(Fields& fields);

@@ -63,9 +63,9 @@ void select(AttentionRecord& record, const RecordSelection& selection) {
       reduce(whole, {.attention = o.attention, .member = o.member});  // throws an Error that lists what there is
   }
   for (RecordedAttention& a : record.attentions) {
-    const bool single = o.heads == "one" || (o.heads == "best" && a.best.heads == "one");
+    const bool single = o.heads == "one" || (selects_best(a, o) && a.best.heads == "one");
     if (!selection.combined || single) {
-      const bool best = selection.combined && o.heads == "best";
+      const bool best = selection.combined && selects_best(a, o);
       slice(a, best ? a.best.layer : o.layer, best ? a.best.head : o.head);
       continue;
     }

@@ -80,8 +80,16 @@ Grid grid_of(const AttentionRecord& record, const RecordView& view) {
     if (grid.column_name == "passage") mark_answer(grid.columns, record);
     if (grid.row_name == "passage" && !grid.named_rows) mark_answer(grid.rows, record);
   }
+  if (view.style.normalise && view.as == "heatmap") grid = normalise_rows(std::move(grid));
   if (!view.cell.empty()) grid.cell = cell_of(view.cell, grid);
   return grid;
+}
+
+std::vector<Grid> heads_to_draw(const AttentionRecord& record, const RecordView& view) {
+  std::vector<Grid> grids = every_head(record, view.heads);
+  if (!view.style.normalise || over_picture(record, view.heads)) return grids;
+  for (Grid& grid : grids) grid = normalise_rows(std::move(grid));
+  return grids;
 }
 
 // The source of a record as a line of text: the picture with its size, or the text.
@@ -215,7 +223,7 @@ std::string record_text(const AttentionRecord& record, const RecordView& given, 
   }
   const RecordView view = suitable_view(record, given);
   if (view.as != "heads") return text + drawing_named(view.as).text(grid_of(record, view), view.style, terminal);
-  const std::vector<Grid> grids = every_head(record, view.heads);
+  const std::vector<Grid> grids = heads_to_draw(record, view);
   if (over_picture(record, view.heads)) return text + picture_heads_text(grids, view.style, terminal);
   return text + heads_text(grids, columns_of(record, view), view.style, terminal);
 }
@@ -224,7 +232,7 @@ std::string record_svg(const AttentionRecord& record, const RecordView& given) {
   check_drawable(record);
   const RecordView view = suitable_view(record, given);
   if (view.as != "heads") return drawing_named(view.as).svg(grid_of(record, view), view.style);
-  const std::vector<Grid> grids = every_head(record, view.heads);
+  const std::vector<Grid> grids = heads_to_draw(record, view);
   if (over_picture(record, view.heads)) return picture_heads_svg(grids, view.style);
   return heads_svg(grids, view.style, columns_of(record, view));
 }
@@ -233,7 +241,7 @@ std::string record_html(const AttentionRecord& record, const RecordView& given) 
   check_drawable(record);
   const RecordView view = suitable_view(record, given);
   if (view.as != "heads") return drawing_named(view.as).html(grid_of(record, view), view.style);
-  const std::vector<Grid> grids = every_head(record, view.heads);
+  const std::vector<Grid> grids = heads_to_draw(record, view);
   if (over_picture(record, view.heads)) return picture_heads_html(grids, view.style);
   return heads_html(grids, view.style, columns_of(record, view));
 }

@@ -13,8 +13,8 @@
 namespace fovea {
 
 struct RecordView {
-  std::string as;       // a name of record_views(); empty: the view that suits the record
-  ReduceOptions heads;  // which attention, layers and heads
+  std::string as;                        // a name of record_views(); empty: the view that suits the record
+  ReduceOptions heads{.heads = "auto"};  // which attention, layers and heads
   PictureStyle style;
   std::string cell;  // attention between the cells of a picture: "ROW,COLUMN" from 1, the only cell that is drawn
 };

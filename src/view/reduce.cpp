@@ -19,8 +19,9 @@ void ReduceOptions::describe(Fields& f) {
       .choices(std::move(kinds));
   f.add("heads", heads,
         "How to combine heads and layers into one matrix: mean, max, one (the head given by `layer` and `head`), "
-        "rollout (Abnar & Zuidema 2020), or best (what aligned words best when that was measured).")
-      .choices({"mean", "max", "one", "rollout", "best"});
+        "rollout (Abnar & Zuidema 2020), best (what aligned words best when that was measured), or auto (best where it "
+        "was measured and no layer is chosen, else mean).")
+      .choices({"auto", "mean", "max", "one", "rollout", "best"});
   f.add("layer", layer, "Show only this layer, counted from 1; 0 for all.").at_least(0);
   f.add("head", head, "With heads one, and in data (json, npy, npz, safetensors): only this head, counted from 1.")
       .at_least(0);
@@ -41,9 +42,12 @@ const RecordedAttention& find_attention(const AttentionRecord& record, const std
   fail("attention: the record has no {} of model {}; it has: {}", kind, model, there.empty() ? "none" : there);
 }
 
-// Replaces heads "best" by what the record says it is.
+// Replaces heads "best" and "auto" by what the record says they are.
 ReduceOptions resolved(const RecordedAttention& a, ReduceOptions o) {
-  if (o.heads != "best") return o;
+  if (!selects_best(a, o)) {
+    if (o.heads == "auto") o.heads = "mean";
+    return o;
+  }
   check(!a.best.heads.empty(),
         "heads: best was not measured; fovea evaluate --alignment GOLD --store-best measures it for a model");
   o.heads = a.best.heads, o.layer = a.best.layer, o.head = a.best.head;
@@ -308,6 +312,22 @@ std::string default_attention(const AttentionRecord& record) {
   return record.attentions.empty() ? "cross" : record.attentions.front().kind;
 }
 
+bool selects_best(const RecordedAttention& attention, const ReduceOptions& options) {
+  if (options.heads != "auto") return options.heads == "best";
+  return !attention.best.heads.empty() && options.layer == 0 && options.head == 0;
+}
+
+Grid normalise_rows(Grid grid) {
+  const auto width = grid.width();
+  for (auto row = grid.weights.begin(); row != grid.weights.end(); row += width) {
+    float largest = 0;
+    std::for_each(row, row + width, [&](float weight) { largest = weight > largest ? weight : largest; });
+    if (largest > 0) std::for_each(row, row + width, [&](float& weight) { weight /= largest; });
+  }
+  grid.title += ", each row relative to its largest weight";
+  return grid;
+}
+
 Grid reduce(const AttentionRecord& record, const ReduceOptions& asked) {
   const RecordedAttention& a = find_attention(record, asked.attention, asked.member);
   const ReduceOptions options = resolved(a, asked);
@@ -319,7 +339,7 @@ Grid reduce(const AttentionRecord& record, const ReduceOptions& asked) {
     grid.weights = combine(a, range, options.heads == "max");
     grid.title = title_of(a, options, range);
   }
-  if (asked.heads == "best") grid.title += " (the best by measured AER)";
+  if (selects_best(a, asked)) grid.title += " (the best by measured AER)";
   return with_labels(std::move(grid), record, a, options);
 }
 

@@ -14,7 +14,7 @@ namespace fovea {
 
 struct ReduceOptions {
   std::string attention = "auto";
-  std::string heads = "mean";
+  std::string heads = "mean";  // "auto": what was measured as best, or the mean where nothing was
   int64_t layer = 0;
   int64_t head = 0;
   bool words = false;
@@ -27,6 +27,11 @@ struct ReduceOptions {
 std::string default_attention(const AttentionRecord& record);
 // Throws an Error that lists the attentions, layers or heads of the record if it does not have the one asked for.
 Grid reduce(const AttentionRecord& record, const ReduceOptions& options);
+// Whether the options select what was measured as best: they say so, or say "auto" and it was measured.
+bool selects_best(const RecordedAttention& attention, const ReduceOptions& options);
+// Every row divided by its largest weight, so that rows with spread-out attention are as strong as others. The title
+// says so. A row without attention stays as it is. web/src/model/grid.ts computes the same.
+Grid normalise_rows(Grid grid);
 // One grid for every head of every layer, layer by layer.
 std::vector<Grid> every_head(const AttentionRecord& record, const ReduceOptions& options);
 int64_t heads_of(const AttentionRecord& record, const ReduceOptions& options);

@@ -84,6 +84,12 @@ TEST(Reduce, RefusesWhatIsNotThere) {
   AttentionRecord measured = record;
   measured.attentions[0].best = {"one", 2, 1};
   EXPECT_EQ(reduce(measured, {.heads = "best"}).title, "cross attention, layer 2, head 1 (the best by measured AER)");
+  // auto is the best where it was measured, unless a layer is chosen.
+  EXPECT_EQ(reduce(measured, {.heads = "auto"}).title, reduce(measured, {.heads = "best"}).title);
+  EXPECT_EQ(reduce(measured, {.heads = "auto", .layer = 1}).title, reduce(measured, {.layer = 1}).title);
+  EXPECT_EQ(reduce(record, {.heads = "auto"}).title, reduce(record, {.heads = "mean"}).title);
+  EXPECT_EQ(normalise_rows(reduce(record, {})).title,
+            reduce(record, {}).title + ", each row relative to its largest weight");
 }
 
 }  // namespace

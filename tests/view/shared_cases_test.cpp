@@ -88,6 +88,13 @@ TEST(SharedCases, Reductions) {
   }
 }
 
+TEST(SharedCases, NormalisedRows) {
+  for (const Json& c : read_cases("reductions.json").at("normalised")) {
+    const Grid grid = normalise_rows(grid_from(c.at("weights")));
+    expect_weights(grid.weights, grid_from(c.at("normalised")).weights, c);
+  }
+}
+
 TEST(SharedCases, Diagnostics) {
   for (const Json& c : read_cases("diagnostics.json").at("cases")) {
     const Diagnostics d = diagnose(grid_from(c.at("weights")));

@@ -17,7 +17,17 @@ const kSixty =
   'because the story was dull and the actors were tedious , but the music was wonderful and the last scene , with the ' +
   'boat and the snow , was so moving that we forgot the boring first hour'
 const turns = (...all) => encodeURIComponent(JSON.stringify(all))
+const kTwenty = 'the small dog runs quickly through the deep snow and the old man in the red coat watches it happily .'
 const kShots = {
+  first: '',
+  words4: 'text=a+man+is+reading',
+  words20: `text=${encodeURIComponent(kTwenty)}`,
+  words62: `text=${encodeURIComponent(kSixty)}`,
+  flow62: `view=flow&text=${encodeURIComponent(kSixty)}`,
+  steps62: `view=steps&text=${encodeURIComponent(kSixty)}`,
+  heads62: `view=heads&text=${encodeURIComponent(kSixty)}`,
+  tour: 'tour=1',
+  selections: 'tour=5',
   heatmap: 'row=2',
   flow: 'view=flow&row=2',
   heads: 'view=heads',
@@ -56,7 +66,7 @@ for (const scheme of ['light', 'dark']) {
       page.on('console', (m) => ['error', 'warning'].includes(m.type()) && console.log(name, m.text()))
       page.on('pageerror', (e) => console.log(name, e.message))
       await page.goto(`${url}#${hash}`)
-      await page.waitForSelector('.views, .turns, .chat')
+      await page.waitForSelector('.views, .turns, .chat, .tour')
       if (name.startsWith('classifylong')) await page.getByRole('button', { name: 'Try without' }).click()
       await page.waitForTimeout(700)
       await page.screenshot({ path: `${folder}/${name}-${width}-${scheme}.png`, fullPage: true })

@@ -1,5 +1,6 @@
 // The interface in English and Chinese. A key that a language lacks does not compile.
 import { computed } from '@preact/signals'
+import { touch } from '../state/screen'
 import { state } from '../state/store'
 import { en } from './en'
 import { zh } from './zh'
@@ -15,6 +16,10 @@ export const language = computed<Language>(() => {
   return typeof navigator !== 'undefined' && /^zh\b/i.test(navigator.language) ? 'zh' : 'en'
 })
 
+// `{point}` is what one does to see more of something: point at it, or tap it.
 export function t(key: Key, values: Record<string, string | number> = {}): string {
-  return kWords[language.value][key].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
+  const words = kWords[language.value]
+  return words[key].replace(/\{(\w+)\}/g, (_, name: string) =>
+    name === 'point' ? words[touch.value ? 'point.touch' : 'point.mouse'] : String(values[name] ?? ''),
+  )
 }

@@ -59,6 +59,19 @@ export function hasAbsent(grid: Grid): boolean {
   return known
 }
 
+// Every row divided by its largest weight, so that rows with spread-out attention are as strong as others. A row without
+// attention stays as it is. src/view/reduce.cpp computes the same; tests/view/cases/reductions.json has the cases of both.
+export function normaliseRows(grid: Grid): Grid {
+  const width = grid.columns.length
+  const weights = grid.weights.slice()
+  for (let row = 0; row < grid.rows.length; ++row) {
+    let most = 0
+    for (let c = 0; c < width; ++c) if (weights[row * width + c]! > most) most = weights[row * width + c]!
+    if (most > 0) for (let c = 0; c < width; ++c) weights[row * width + c]! /= most
+  }
+  return { ...grid, weights }
+}
+
 // The entropy of a row, in nats.
 export function rowEntropy(grid: Grid, row: number): number {
   let sum = 0
@@ -86,5 +99,6 @@ export function choiceEntropy(step: Step | undefined): number | null {
 export const weightText = (weight: number): string => (Number.isNaN(weight) ? '–' : weight.toFixed(3))
 export const percent = (share: number): string => {
   const p = 100 * share
+  if (p > 0 && p < 0.05) return '<0.1%'
   return `${p >= 99.95 ? '100' : p.toFixed(1)}%`
 }

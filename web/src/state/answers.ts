@@ -101,7 +101,7 @@ export async function open(name: string, content: string): Promise<void> {
         row: -1,
         layer: 0,
         head: 0,
-        how: 'mean',
+        how: 'best',
       })
     })
   } catch (error) {

@@ -1,7 +1,7 @@
 // Values computed from the state and the answers: the grid that every view draws, the second grid, and their titles.
 import { computed, signal } from '@preact/signals'
 import { t, type Key } from '../i18n'
-import { heaviest, mirrored, percent, weightText, type Grid } from '../model/grid'
+import { heaviest, mirrored, percent, type Grid } from '../model/grid'
 import { kinds, type AttentionRecord, type Axis, type Kind, type RecordImage } from '../model/record'
 import { attentionOf, reduce } from '../model/reduce'
 import { kFormTraits, type Task } from '../model/task'
@@ -57,10 +57,38 @@ export const cellsOfRow = (g: Grid, { rows, columns }: RecordImage, row: number)
   weights: g.weights.subarray(row * g.columns.length, (row + 1) * g.columns.length),
 })
 
+// The row that is selected until somebody selects another, so that no view is empty: of the longer half of the words, which
+// mean more than short ones, the one with the largest weight. None while the output is written.
+export const startRow = computed(() => {
+  const g = grid.value
+  if (!g || first.value?.live || g.rowSide !== 'target' || record.value?.image) return -1
+  let best = -1
+  let most = 0
+  const width = g.columns.length
+  const lengths = g.rows.map(({ text, mark }) => (mark || !kLetter.test(text) ? 0 : text.trim().length))
+  const median = lengths.filter((n) => n > 0).sort((a, b) => b - a)
+  const long = median[Math.floor((median.length - 1) / 2)] ?? 1
+  g.rows.forEach((_, row) => {
+    if (lengths[row]! < long) return
+    for (let c = 0; c < width; ++c) {
+      const weight = g.weights[row * width + c]!
+      if (weight > most && !g.columns[c]!.mark) [best, most] = [row, weight]
+    }
+  })
+  return best
+})
+const kLetter = /[\p{L}\p{N}]/u
+
+// The row that was picked, or the one that is selected from the start.
+export const pickedRow = computed(() => {
+  const rows = grid.value?.rows.length ?? 0
+  return state.row.value >= 0 && state.row.value < rows ? state.row.value : startRow.value
+})
+
 // The active row: the one pointed at, else the one picked.
 export const activeRow = computed(() => {
   const rows = grid.value?.rows.length ?? 0
-  const row = hovered.value.row >= 0 ? hovered.value.row : state.row.value
+  const row = hovered.value.row >= 0 ? hovered.value.row : pickedRow.value
   return row < rows ? row : -1
 })
 
@@ -116,7 +144,7 @@ export function describe(grid: Grid, row: number, column: number, difference = f
   if (rowText && columnText) {
     const weight = grid.weights[row * width + column]!
     if (Number.isNaN(weight)) return t('say.masked', { row: rowText, column: columnText })
-    const value = difference ? (weight > 0 ? '+' : '') + weight.toFixed(3) : weightText(weight)
+    const value = difference ? (weight > 0 ? '+' : '') + weight.toFixed(3) : percent(weight)
     return t(difference ? 'say.change' : 'say.cell', { row: rowText, column: columnText, weight: value })
   }
   if (rowText) {
@@ -127,7 +155,7 @@ export function describe(grid: Grid, row: number, column: number, difference = f
         ? ''
         : t('say.most', {
             column: isolated(shown(grid.columns[most]!)),
-            weight: weightText(grid.weights[row * width + most]!),
+            weight: percent(grid.weights[row * width + most]!),
           })
     return note
       ? t('say.step', { row: rowText, p: percent(note.probability), attention: attended })

@@ -34,13 +34,15 @@ export interface State {
   words: boolean
   scale: Scale
   palette: Palette
-  hide: number // flow: the share of each row's attention that is not drawn
+  normalise: boolean // heat maps: each row relative to its largest weight
+  hide: number // flow: the share of each row's attention that is not drawn; -1 for what suits the sentence's length
   row: number // the picked row, from 0; -1 for none
   second: string // the model to compare with; '' for the same
   prefix: string // forced prefix of the output, as text
   path: string[] // forced prefix as tokens, which is exact
   next: string // forced token after the prefix
   edits: Edit[]
+  tour: number // the page of the tour, from 1; 0 for none
   lang: string // '' for the language of the browser
 }
 
@@ -62,19 +64,21 @@ export const kDefaults: Readonly<State> = {
   target: '',
   view: 'heatmap',
   kind: 'cross',
-  how: 'mean',
+  how: 'best',
   layer: 0,
   head: 0,
   words: false,
   scale: 'linear',
   palette: 'blues',
-  hide: 0.1,
+  normalise: false,
+  hide: -1,
   row: -1,
   second: '',
   prefix: '',
   path: [],
   next: '',
   edits: [],
+  tour: 0,
   lang: '',
 }
 
@@ -112,7 +116,7 @@ export function setTurns(turns: string[]): void {
 }
 
 export function setModel(model: string): void {
-  set({ ...kUnchanged, model, turns: [], reply: -1, rank: 1, row: -1, layer: 0, head: 0, kind: 'cross', how: 'mean' })
+  set({ ...kUnchanged, model, turns: [], reply: -1, rank: 1, row: -1, layer: 0, head: 0, kind: 'cross', how: 'best' })
 }
 
 export const clearWhatIf = (): void => set({ ...kUnchanged, second: '' })

@@ -22,9 +22,10 @@ export const kRanges: Partial<Record<keyof State, readonly [number, number]>> = 
   rank: [1, 16],
   layer: [0, 1000],
   head: [0, 1000],
-  hide: [0, 0.95],
+  hide: [-1, 0.95],
   row: [-1, 1e6],
   reply: [-1, 1e6],
+  tour: [0, 20],
 }
 
 const kFractions: readonly (keyof State)[] = ['hide', 'temperature', 'top_p'] // the others are whole numbers
@@ -61,7 +62,7 @@ function readOne(key: keyof State, text: string): unknown {
     if (!Number.isFinite(value) || value < range[0] || value > range[1]) return undefined
     return kFractions.includes(key) ? value : Math.round(value)
   }
-  if (key === 'words' || key === 'sample') return text === '1'
+  if (key === 'words' || key === 'sample' || key === 'normalise') return text === '1'
   if (key === 'edits') return readEdits(text)
   if (key === 'path' || key === 'turns') return readList(text, isText)
   if (key === 'removed') return readList(text, isPlace)

@@ -1,13 +1,21 @@
 // The source text and the output, of a model that writes one text for another.
+import { useRef } from 'preact/hooks'
 import { t, type Key } from '../i18n'
+import { percent } from '../model/grid'
 import type { Task } from '../model/task'
-import { first, modelInfo, opened, task } from '../state/answers'
-import { record } from '../state/derived'
-import { set, state } from '../state/store'
+import { first, modelInfo, models, opened, task } from '../state/answers'
+import { grid, record } from '../state/derived'
+import { hover, set, setModel, setText, state } from '../state/store'
 import { answerStatus } from './answer_status'
-import { Examples, write } from './examples'
+import { pickRow } from './canvas_view'
+import { CopyButton } from './copy'
+import { Examples } from './examples'
+import { Help } from './help'
 import { FileBar } from './open_file'
+import { Past } from './past'
 import { Search, Target } from './search'
+import { SourceBox } from './source_box'
+import { Tokens, useShading } from './tokens'
 
 interface Words {
   source: Key
@@ -21,30 +29,46 @@ const kWords: Partial<Record<Task, Words>> = {
 }
 const words = (): Words => kWords[task.value] ?? kSentence
 
+// A button that translates the output back, if a model of the server does that.
+function Swap() {
+  const info = modelInfo.value
+  const { source_language: from, target_language: to } = info ?? {}
+  const back = models.value.find(
+    (m) => from && to && m.task === info!.task && m.source_language === to && m.target_language === from,
+  )
+  if (!back || opened.value) return null
+  const swap = (): void => {
+    const text = outputText() || state.text.peek()
+    setModel(back.name)
+    setText(text)
+  }
+  return (
+    <button type="button" class="small" title={t('swap.help', { model: back.name })} onClick={swap}>
+      ⇄ {t('swap')}
+    </button>
+  )
+}
+
 function Source() {
   const { source, hint, long } = words()
   return (
     <section class="box">
-      <label class="name" for="source">
-        {t(source)}
-      </label>
-      <textarea
-        id="source"
-        class={long ? 'long' : ''}
-        dir="auto"
-        rows={2}
-        spellcheck={false}
-        value={state.text.value}
-        placeholder={t(hint)}
-        onInput={(event) => write({ text: (event.target as HTMLTextAreaElement).value })}
-      />
-      <Examples examples={modelInfo.value?.examples ?? []} />
+      <p class="name">
+        <label for="source">{t(source)}</label>
+        <Swap />
+      </p>
+      <SourceBox hint={hint} long={long} />
+      <div class="under">
+        <Examples examples={modelInfo.value?.examples ?? []} />
+        <Past />
+      </div>
     </section>
   )
 }
 
-// A log-probability with a true minus sign, and without one before 0.
-const logText = (value: number): string => value.toFixed(2).replace('-', '−').replace('−0.00', '0.00')
+// The probability of a token of the output, as the geometric mean over all of them.
+const perToken = (logProbability: number, tokens: number): string =>
+  percent(Math.exp(logProbability / Math.max(1, tokens)))
 
 export function Candidates({ pick }: { pick: (rank: number) => void }) {
   const answer = first.value
@@ -53,40 +77,66 @@ export function Candidates({ pick }: { pick: (rank: number) => void }) {
     <div class="candidates" role="group" aria-label={t('candidate')}>
       {answer.candidates.map((c, i) => (
         <button type="button" aria-pressed={state.rank.value === i + 1} onClick={() => pick(i + 1)}>
-          <span class="faint">{i + 1}</span> <bdi lang="">{c.text}</bdi> <span class="faint">{logText(c.score)}</span>
+          <span class="faint">{i + 1}</span> <bdi lang="">{c.text}</bdi>{' '}
+          {answer.records[i] && (
+            <span class="faint">
+              {t('per.token', { value: perToken(c.log_probability, answer.records[i].target.tokens.length) })}
+            </span>
+          )}
         </button>
       ))}
     </div>
   )
 }
 
+function outputText(): string {
+  const answer = first.value
+  if (opened.value) return record.value?.target.text ?? ''
+  return answer?.candidates[state.rank.value - 1]?.text ?? answer?.text ?? ''
+}
+
+// The words of the output, which are the rows of the grid.
+function OutputWords() {
+  const g = grid.value!
+  const rows = useRef<(HTMLElement | null)[]>([])
+  useShading(rows, 'row', null)
+  return (
+    <Tokens labels={g.rows} name="side-row" words={rows} marked={null} place={(i) => hover(i, -1)} press={pickRow} />
+  )
+}
+
 function Output() {
   const answer = first.value
   const file = opened.value
-  const text = file ? record.value?.target.text : (answer?.candidates[state.rank.value - 1]?.text ?? answer?.text)
+  const text = outputText()
   const status = answerStatus('writing', answer)
   const logp = answer && !answer.live ? record.value?.log_probability : undefined
+  const certainty =
+    logp === undefined ? '' : t('per.token', { value: perToken(logp, record.value!.target.tokens.length) })
+  const asWords = answer && !answer.live && text !== '' && grid.value?.rowSide === 'target'
   return (
-    <section class="box" aria-labelledby="output-name">
+    <section class="box" aria-labelledby="side-row">
       <p class="name">
-        <span id="output-name">{t(words().output)}</span>
-        <span class="faint status">
-          {[logp === undefined ? '' : t('logp', { value: logText(logp) }), status].filter(Boolean).join(t('comma'))}
-        </span>
+        <span id="side-row">{t(words().output)}</span>
+        <span class="faint status">{[certainty, status].filter(Boolean).join(t('comma'))}</span>
+        {certainty && <Help term={certainty} text={t('per.token.help')} />}
       </p>
       <output class={answer?.live ? 'live' : ''} for="source" dir="auto" lang="">
-        {text || '\u00a0'}
+        {asWords ? <OutputWords /> : text || '\u00a0'}
       </output>
       {record.value?.cut && <p class="note">{t('cut')}</p>}
       {answer && !answer.live && record.value && !record.value.ended && <p class="note">{t('unended')}</p>}
       <Candidates pick={(rank) => set({ rank, row: -1 })} />
-      {file ? (
-        <FileBar file={file} />
-      ) : (
-        <Search>
-          <Target />
-        </Search>
-      )}
+      <div class="under">
+        {file ? (
+          <FileBar file={file} />
+        ) : (
+          <Search>
+            <Target />
+          </Search>
+        )}
+        {text && !answer?.live && <CopyButton name={t('copy')} text={outputText} />}
+      </div>
     </section>
   )
 }

@@ -2,10 +2,10 @@
 // pointing never repaints cells. The arrow keys move through the cells; the status line describes the position.
 import { effect } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { dark } from '../state/derived'
+import { dark, pickedRow } from '../state/derived'
 import { hover, hovered, set, state, type Place } from '../state/store'
 import { kDark, kLight, type Ink } from '../views/colour'
-import { CanvasPainter } from '../views/painter'
+import { CanvasPainter, type Painter } from '../views/painter'
 import type { Scene } from '../views/scene'
 
 const kMaxPixels = 1.6e7
@@ -46,7 +46,7 @@ export function useRoom<T extends HTMLElement>(): [{ current: T | null }, number
 
 export const shownPlace = (): Place => {
   const place = hovered.value
-  return place.row >= 0 || place.column >= 0 ? place : { row: state.row.value, column: -1 }
+  return place.row >= 0 || place.column >= 0 ? place : { row: pickedRow.value, column: -1 }
 }
 
 export const pickRow = (row: number): void => set({ row: state.row.peek() === row ? -1 : row })
@@ -85,21 +85,41 @@ interface Props {
 
 const same = (place: Place): Place => place
 
+interface Edge {
+  name: string
+  width: number
+  height: number
+  paint: (painter: Painter) => void
+}
+
+// The parts of a scene that stay visible when it is scrolled, each above those before it.
+function edgesOf({ edges, width, height }: Scene): Edge[] {
+  if (!edges) return []
+  const { left, top, paintLeft, paintTop, paintCorner } = edges
+  return [
+    { name: 'left', width: left, height, paint: paintLeft },
+    { name: 'top', width, height: top, paint: paintTop },
+    { name: 'corner', width: left, height: top, paint: paintCorner },
+  ]
+}
+
 export function CanvasView({ scene, label, toShared = same, fromShared = same, small = false, onPress }: Props) {
   const base = useRef<HTMLCanvasElement>(null)
   const over = useRef<HTMLCanvasElement>(null)
-  const margin = useRef<HTMLCanvasElement>(null)
+  const edges = useRef<(HTMLCanvasElement | null)[]>([])
   const stage = useRef<HTMLDivElement>(null)
   const isDark = dark.value
 
   useEffect(() => {
     const began = performance.now()
     scene.paint(prepare(base.current!, scene.width, scene.height, inkNow()))
-    if (margin.current && scene.margin) {
-      const painter = prepare(margin.current, scene.margin, scene.height, inkNow())
-      painter.rect(0, 0, scene.margin, scene.height, { fill: painter.ink.paper })
-      scene.paintMargin?.(painter)
-    }
+    edgesOf(scene).forEach(({ width, height, paint }, i) => {
+      const canvas = edges.current[i]
+      if (!canvas) return
+      const painter = prepare(canvas, width, height, inkNow())
+      painter.rect(0, 0, width, height, { fill: painter.ink.paper })
+      paint(painter)
+    })
     performance.measure('fovea:paint', { start: began })
   }, [scene, isDark])
 
@@ -127,7 +147,9 @@ export function CanvasView({ scene, label, toShared = same, fromShared = same, s
     const box = scene.boxOf(place)
     const pane = stage.current?.parentElement
     if (!box || !pane) return
-    const left = scene.margin ?? 60
+    const { left, top } = scene.edges ?? { left: 60, top: 0 }
+    if (box.y < pane.scrollTop + top) pane.scrollTop = box.y - top
+    if (box.y + box.h > pane.scrollTop + pane.clientHeight) pane.scrollTop = box.y + box.h - pane.clientHeight
     if (box.x < pane.scrollLeft + left) pane.scrollLeft = box.x - left
     if (box.x + box.w > pane.scrollLeft + pane.clientWidth - 20) pane.scrollLeft = box.x + box.w - pane.clientWidth + 20
     const seen = stage.current!.getBoundingClientRect().top + box.y
@@ -188,14 +210,14 @@ export function CanvasView({ scene, label, toShared = same, fromShared = same, s
       >
         <canvas ref={base} style={size} aria-hidden="true" />
         <canvas ref={over} style={size} class="over" aria-hidden="true" />
-        {scene.margin && (
+        {edgesOf(scene).map(({ name, width, height }, i) => (
           <canvas
-            ref={margin}
-            class="margin"
-            style={{ width: `${scene.margin}px`, height: size.height }}
+            ref={(canvas) => void (edges.current[i] = canvas)}
+            class={`edge ${name}`}
+            style={{ width: `${width}px`, height: `${height}px`, marginBottom: `${-height}px` }}
             aria-hidden="true"
           />
-        )}
+        ))}
       </div>
     </div>
   )

@@ -8,8 +8,8 @@ import type { Example } from '../model/task'
 import { turnsIn, type Turn } from '../model/words'
 import { first, modelInfo } from '../state/answers'
 import { replaceReply, say, shownReply, takeBack } from '../state/conversation'
-import { activeRow, dark, grid, record } from '../state/derived'
-import { set, setTurns, state } from '../state/store'
+import { dark, grid, record } from '../state/derived'
+import { hovered, set, setTurns, state } from '../state/store'
 import { css, inkOn, onScale } from '../views/colour'
 import { answerStatus } from './answer_status'
 import { Candidates } from './ask'
@@ -28,6 +28,9 @@ function sharesOf(g: Grid, row: number): Float32Array {
   const most = Math.max(...sum, 1e-9)
   return Float32Array.from(g.columnWord, (column) => onScale(state.scale.value, sum[column]! / most))
 }
+
+// The row that somebody chose; until then all rows count.
+const chosenRow = (): number => (hovered.value.row >= 0 ? hovered.value.row : state.row.value)
 
 // The tokens of a turn as the model read them, shaded.
 function Shaded({ source, turn, shares }: { source: Sentence; turn: Turn; shares: Float32Array }) {
@@ -60,7 +63,7 @@ function Bubbles() {
   void dark.value
   // The turns that the model has read; older ones may not fit.
   const read = r && g && g.columnSide === 'source' && first.value?.live !== true ? turnsIn(r.source) : []
-  const shares = read.length > 0 ? sharesOf(g!, g!.rowSide === 'target' ? activeRow.value : -1) : null
+  const shares = read.length > 0 ? sharesOf(g!, g!.rowSide === 'target' ? chosenRow() : -1) : null
   const turnOf = (i: number): Turn | undefined => (i < at ? read[read.length - at + i] : undefined)
   const end = useRef<HTMLLIElement>(null)
   const live = due ? first.value?.text : undefined
@@ -161,7 +164,7 @@ export function Chat() {
         <Candidates pick={(rank) => answer && replaceReply(answer.candidates[rank - 1]!.text, answer, rank)} />
       )}
       {record.value?.cut && <p class="note">{t('chat.cut')}</p>}
-      <Search again={due || turns.length === 0 ? undefined : again}>
+      <div class="under">
         {turns.length > 0 && (
           <>
             {!due && (
@@ -174,7 +177,8 @@ export function Chat() {
             </button>
           </>
         )}
-      </Search>
+        <Search again={due || turns.length === 0 ? undefined : again} />
+      </div>
       {turns.length > 1 && (
         <p class="faint">
           {t('chat.about')} <span class="status">{status}</span>

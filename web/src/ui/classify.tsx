@@ -46,7 +46,9 @@ function Bars({ classes, after }: BarsProps) {
             </span>
             <span class="p">
               {percent(probability)}
-              {then !== undefined && <span class="change"> {changeText(probability, then)}</span>}
+              {then !== undefined && (
+                <span class="change"> {t('points', { value: changeText(probability, then) })}</span>
+              )}
             </span>
           </li>
         )
@@ -145,6 +147,7 @@ function Losses({ words }: { words: readonly Word[] }) {
   if (!found) return null
   const tint = changeTint(largest(found.of.filter((x) => !Number.isNaN(x))), inkNow())
   const loss = (i: number): number => found.of[i] || 0
+  const lost = (i: number): string => t('points', { value: changeText(loss(i), 0) })
   const top = words
     .map((_, i) => i)
     .filter((i) => Math.abs(loss(i)) >= 0.0005)
@@ -157,7 +160,7 @@ function Losses({ words }: { words: readonly Word[] }) {
         <ShadedWords
           words={words}
           shade={(i) => ({ colour: tint.colour(loss(i)), strength: Math.abs(loss(i)) / tint.high })}
-          title={(i) => changeText(loss(i), 0)}
+          title={(i) => lost(i)}
           more={more}
         />
         <p class="faint">{t(found.done ? 'loo.about' : 'loo.trying', { label: found.label })}</p>
@@ -165,7 +168,7 @@ function Losses({ words }: { words: readonly Word[] }) {
           <ol class="top">
             {top.map((i) => (
               <li>
-                <bdi lang="">{words[i]!.text}</bdi> <span class="p">{changeText(loss(i), 0)}</span>
+                <bdi lang="">{words[i]!.text}</bdi> <span class="p">{lost(i)}</span>
               </li>
             ))}
           </ol>

@@ -1,12 +1,13 @@
 // Compares two answers: of two models, or of one model with and without edits. Shows both maps, their difference over the
 // common rows and columns, and the change of the probabilities.
 import { useEffect, useMemo } from 'preact/hooks'
+import type { ModelInfo } from '../api/types'
 import { t } from '../i18n'
 import { difference, type Difference, type Pairs } from '../model/compare'
 import { hasAbsent, percent, type Grid } from '../model/grid'
 import { formOf } from '../model/task'
 import { shown } from '../model/text'
-import { first, form, isChanged, modelName, models, opened, second, secondFailure } from '../state/answers'
+import { first, form, isChanged, modelInfo, modelName, models, opened, second, secondFailure } from '../state/answers'
 import { dark, grid, otherGrid, sideName, titleOf } from '../state/derived'
 import { set, state, type Place } from '../state/store'
 import { changeTint, largestOf, weightTint } from '../views/colour'
@@ -143,6 +144,16 @@ export function changeText(p: number, q: number): string {
   return (change > 0 ? '+' : '−') + Math.abs(change).toFixed(1)
 }
 
+const directionOf = (m: ModelInfo): string => `${m.source_language ?? '?'} → ${m.target_language ?? '?'}`
+
+// Says so if the two models are of different languages.
+function otherLanguages(): string {
+  const a = modelInfo.value
+  const b = models.value.find((m) => m.name === state.second.value)
+  if (!a || !b || opened.value || directionOf(a) === directionOf(b)) return ''
+  return t('compare.languages', { first: directionOf(a), second: directionOf(b) })
+}
+
 export function ComparePanel() {
   const a = grid.value!
   const b = otherGrid.value
@@ -154,6 +165,7 @@ export function ComparePanel() {
       .filter((m) => formOf(m.task) === form.value)
       .map((m) => [m.name, m.name === modelName.value && !opened.value ? t('compare.same') : m.name] as const),
   ]
+  const differ = otherLanguages()
   useEffect(() => {
     if (!b) exportedPicture.value = null
   }, [b])
@@ -175,6 +187,7 @@ export function ComparePanel() {
           </select>
         </label>
       </div>
+      {differ && <p class="note">{differ}</p>}
       {secondFailure.value && <p class="note">{secondFailure.value.message}</p>}
       {b ? <Maps a={a} b={b} /> : <p class="faint">{isChanged.value ? t('waiting') : t('compare.none')}</p>}
     </div>

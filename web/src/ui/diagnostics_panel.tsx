@@ -1,15 +1,18 @@
 // Diagnostics of the grid, of the second answer beside it and of every head, and charts by step and by source token.
 import { useMemo } from 'preact/hooks'
 import { t } from '../i18n'
-import { coverage, diagnose, higherIsWorse, kDiagnostics, type Diagnostics } from '../model/diagnostics'
+import { coverage, diagnose, higherIsWorse, kDiagnostics as kAll, type Diagnostics } from '../model/diagnostics'
 import { rowEntropy, type Grid } from '../model/grid'
 import { everyHead } from '../model/reduce'
-import { grid, isMirrored, kind, otherGrid, record, titleOf } from '../state/derived'
+import { grid, isMirrored, kind, otherGrid, record, sideName, titleOf } from '../state/derived'
 import { state } from '../state/store'
 import { chart } from '../views/chart'
 import type { Scene } from '../views/scene'
 import { CanvasView, useRoom } from './canvas_view'
 import { useExportedPicture } from './exported_picture'
+
+// The combined score is left out: of a correct translation it may be 0.02, and only an expert knows that this is usual.
+const kDiagnostics = kAll.filter((name) => name !== 'confidence')
 
 function Summary({ d, other }: { d: Diagnostics; other: Diagnostics | null }) {
   return (
@@ -95,14 +98,15 @@ export function DiagnosticsPanel() {
   const words = state.words.value
   const heads = useMemo(() => everyHead(record.value!, kind.value, words), [record.value, kind.value, words])
   const mirror = isMirrored.value
-  const titles = [t('diag.rows'), t('diag.columns')]
+  const names = { rows: sideName(g.rowSide).toLowerCase(), columns: sideName(g.columnSide).toLowerCase() }
+  const titles = [t('diag.rows', names), t('diag.columns', names)]
   const charts = useMemo(() => {
     if (room === 0) return null
     const rows = chart(
       {
         labels: g.rows,
         of: 'row',
-        series: [{ name: t('entropy.attention'), values: g.rows.map((_, r) => rowEntropy(g, r)) }],
+        series: [{ name: t('entropy.attention'), values: g.rows.map((_, r) => Math.exp(rowEntropy(g, r))) }],
         mirror: false,
       },
       room,

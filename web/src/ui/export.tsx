@@ -1,17 +1,20 @@
 // Saves any view as SVG, PNG, JSON or one HTML file, without a request to the server.
-import { useState } from 'preact/hooks'
 import { language, t } from '../i18n'
 import { weightText, type Grid } from '../model/grid'
 import { wireOf } from '../model/record'
 import { directionOf, shown } from '../model/text'
+import { first, modelName } from '../state/answers'
 import { record, view } from '../state/derived'
 import { legend } from '../views/heatmap'
-import { CanvasPainter, escapeXml, SvgPainter, type Painter } from '../views/painter'
+import { kPrint } from '../views/colour'
+import { CanvasPainter, escapeXml, measure, SvgPainter, type Painter } from '../views/painter'
 import { inkNow } from './canvas_view'
+import { CopyButton } from './copy'
 import { heaviestOf } from './numbers'
 import { exportedPicture, type ExportedPicture } from './exported_picture'
 
 const kMargin = 20
+const kLongestQuote = 160 // characters of a sentence in a caption
 
 function paint(painter: Painter, s: ExportedPicture): { width: number; height: number } {
   const { ink } = painter
@@ -32,6 +35,29 @@ function asSvg(s: ExportedPicture): string {
   const painter = new SvgPainter(inkNow())
   const { width, height } = paint(painter, s)
   return painter.finish(width, height, s.title)
+}
+
+// The picture for a paper: in greys on white, with what it shows, of which model, and how to cite it below it. Letters stay
+// letters, in the reader's fonts.
+function asFigure(s: ExportedPicture): string {
+  const painter = new SvgPainter(kPrint)
+  const { width, height } = paint(painter, { ...s, ...s.print?.() })
+  const lines = captionOf(s)
+  lines.forEach((line, i) => painter.text(line, kMargin, height + 14 + 18 * i, { size: 12, fill: kPrint.ink }))
+  const wide = Math.max(width, ...lines.map((line) => measure(line, 12) + 2 * kMargin))
+  return painter.finish(wide, height + 18 * lines.length + kMargin, s.title)
+}
+
+function captionOf(s: ExportedPicture): string[] {
+  const r = record.peek()
+  const sentences = r && !r.image ? [r.source.text, r.target.text].filter((x) => x && x.length <= kLongestQuote) : []
+  return [s.title, ...sentences, t('export.cite', { model: first.peek()?.model || modelName.peek() })]
+}
+
+// The picture as HTML, to be pasted into another page.
+function asSnippet(s: ExportedPicture): string {
+  const caption = captionOf(s).map(escapeXml).join('<br>')
+  return `<figure style="margin:0;overflow-x:auto">${asSvg(s)}<figcaption dir="auto">${caption}</figcaption></figure>`
 }
 
 function asPng(s: ExportedPicture): Promise<Blob> {
@@ -108,7 +134,6 @@ function asJson(s: ExportedPicture): string {
 }
 
 export function ExportBar() {
-  const [copied, setCopied] = useState(false)
   const s = exportedPicture.value
   if (!s) return null
   const formats: [string, () => void | Promise<void>][] = [
@@ -117,11 +142,6 @@ export function ExportBar() {
     ['JSON', () => save(asJson(s), 'application/json', 'json')],
     ['HTML', () => save(asHtml(s), 'text/html', 'html')],
   ]
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard?.writeText(location.href)
-    setCopied(true)
-    setTimeout(() => setCopied(false), 2000)
-  }
   return (
     <div class="export" role="group" aria-label={t('export')}>
       <span class="faint">{t('export')}</span>
@@ -130,9 +150,15 @@ export function ExportBar() {
           {name}
         </button>
       ))}
-      <button type="button" onClick={() => void copy()}>
-        {copied ? t('export.copied') : t('export.address')}
+      <button
+        type="button"
+        title={t('export.figure.help')}
+        onClick={() => save(asFigure(s), 'image/svg+xml', 'figure.svg')}
+      >
+        {t('export.figure')}
       </button>
+      <CopyButton name={t('export.address')} text={() => location.href} />
+      <CopyButton name={t('export.embed')} text={() => asSnippet(s)} help={t('export.embed.help')} />
     </div>
   )
 }

@@ -11,6 +11,7 @@ export interface ExportedPicture {
   scene: Scene
   tint: Tint | null // for the legend
   grids: Grid[] // for the tables of numbers
+  print?: () => { scene: Scene; tint: Tint } // in greys on white; without it the scene itself has no colour of its own
 }
 
 export const exportedPicture = signal<ExportedPicture | null>(null)

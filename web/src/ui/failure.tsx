@@ -1,7 +1,7 @@
 // The error message of the server; if it asks for an API key, a field for it.
 import { setKey } from '../api/client'
 import { t } from '../i18n'
-import type { Failure as What } from '../state/answers'
+import { first, type Failure as What } from '../state/answers'
 import { loadModels } from '../state/asking'
 
 export function Failure({ failure }: { failure: What }) {
@@ -14,7 +14,7 @@ export function Failure({ failure }: { failure: What }) {
   const needsKey = failure.code === 'unauthorized' || failure.code === '401'
   return (
     <form class="failure" role="alert" onSubmit={retry}>
-      <strong>{t('error')}.</strong> <span>{failure.message}</span>
+      <strong>{t('error')}.</strong> <span>{failure.message}</span> {first.value && <span>{t('stale')}</span>}
       {needsKey && (
         <label>
           {t('key')} <input name="key" type="password" autocomplete="off" />

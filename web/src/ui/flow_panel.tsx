@@ -13,6 +13,10 @@ import { Numbers } from './numbers'
 import { useExportedPicture } from './exported_picture'
 
 const kLongestFilm = 160
+const kManyRows = 24 // of a sentence whose links need thinning
+
+// How much of each row's attention is not drawn, unless somebody has set it.
+const usualHide = (g: Grid): number => (g.rows.length > kManyRows ? 0.3 : 0.1)
 
 function statement(pruned: PrunedLinks): string {
   const out = pruned.links - pruned.drawn.length
@@ -36,7 +40,7 @@ function stacked(a: Scene, b: Scene | null): Scene {
 export function FlowPanel() {
   const g: Grid = grid.value!
   const [pane, room] = useRoom<HTMLDivElement>()
-  const hide = state.hide.value
+  const hide = state.hide.value < 0 ? usualHide(g) : state.hide.value
   const pruned = useMemo(() => pruneLinks(g, hide), [g, hide])
   const scene = useMemo(() => (room > 0 ? flow(g, pruned, room) : null), [g, pruned, room])
   const short = g.rows.length <= kLongestFilm && g.columns.length <= kLongestFilm && g.rows.length > 1
@@ -64,15 +68,15 @@ export function FlowPanel() {
             onInput={(event) => set({ hide: Number((event.target as HTMLInputElement).value) })}
           />
         </label>
+        <span class="faint">{says}</span>
       </div>
-      <p class="faint">{says}</p>
       {scene && <CanvasView scene={scene} label={`${t('view.flow')}: ${title}`} />}
       {over && (
-        <>
-          <h3>{t('transport')}</h3>
+        <details class="over-time" open={g.rows.length <= kManyRows}>
+          <summary>{t('transport')}</summary>
           <p class="faint">{t('transport.about', { places: meanMove(g).toFixed(1) })}</p>
           <CanvasView scene={over} label={`${t('transport')}: ${title}`} />
-        </>
+        </details>
       )}
       <Numbers grid={g} />
     </div>

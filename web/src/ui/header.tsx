@@ -1,10 +1,13 @@
-// The name, the model and the language.
+// The name, the model, and what concerns the page as a whole: the tour, the language, light or dark.
 import { kLanguages, language, t, type Language } from '../i18n'
 import { filledWith, formOf, kFormTraits } from '../model/task'
 import { modelInfo, modelName, models, opened } from '../state/answers'
+import { dark } from '../state/derived'
+import { theme } from '../state/memory'
 import { setUsualSearch } from '../state/picture'
 import { set, setModel, setText, state } from '../state/store'
 import { Menu } from './field'
+import { Help } from './help'
 import { OpenButton } from './open_file'
 
 function pickModel(name: string): void {
@@ -28,15 +31,10 @@ function pickModel(name: string): void {
 }
 
 export function Header() {
-  const info = modelInfo.value
-  const attention = info?.attentions
-    .map((a) => `${t(`kind.${a.kind}`).toLowerCase()} ${a.layers}×${a.heads}`)
-    .join(t('comma'))
   return (
     <header>
-      <h1>
-        Fovea <span class="tagline">{t('tagline')}</span>
-      </h1>
+      <h1>Fovea</h1>
+      <p class="tagline">{t('tagline')}</p>
       <div class="fields">
         <Menu
           label={t('model')}
@@ -46,21 +44,46 @@ export function Header() {
         />
         <Menu
           label={t('language')}
+          quiet
           value={language.value}
           options={Object.entries(kLanguages) as [Language, string][]}
           onPick={(lang) => (state.lang.value = lang)}
         />
-        <OpenButton />
+        <button
+          type="button"
+          class="icon"
+          aria-label={t('theme.dark')}
+          title={t('theme.dark')}
+          aria-pressed={dark.value}
+          onClick={() => (theme.value = dark.peek() ? 'light' : 'dark')}
+        >
+          {dark.value ? '☾' : '☼'}
+        </button>
       </div>
+    </header>
+  )
+}
+
+// What the model is, and what a person needs less often.
+export function Footer() {
+  const info = modelInfo.value
+  const attention = info?.attentions
+    .map((a) => t('model.attention', { kind: t(`kind.${a.kind}`), layers: a.layers, heads: a.heads }))
+    .join(t('comma'))
+  return (
+    <footer>
+      <OpenButton />
       {info && (
-        <p class="faint about" title={t('model.about.help')}>
+        <p class="faint about">
           {t('model.about', {
+            name: info.name,
             architecture: info.architecture,
             parameters: info.parameters.toLocaleString(language.value),
             attention: attention ?? '',
-          })}
+          })}{' '}
+          <Help term={t('model')} text={t('model.about.help')} />
         </p>
       )}
-    </header>
+    </footer>
   )
 }

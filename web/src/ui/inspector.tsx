@@ -7,9 +7,10 @@ import { choiceEntropy, percent, rowEntropy } from '../model/grid'
 import { shown } from '../model/text'
 import { pathBefore, prefixBefore } from '../model/whatif'
 import { opened } from '../state/answers'
-import { grid, record } from '../state/derived'
+import { grid, pickedRow, record } from '../state/derived'
 import { hovered, set, state } from '../state/store'
 import { barsOf } from '../views/steps'
+import { Help } from './help'
 import { RowEditor } from './row_editor'
 
 // The last row pointed at stays active, so that the pointer can move here.
@@ -71,7 +72,7 @@ export function Inspector() {
       effect(() => {
         const row = hovered.value.row
         if (row >= 0) inspected.value = row
-        else if (state.row.value >= 0) inspected.value = state.row.value
+        else if (pickedRow.value >= 0) inspected.value = pickedRow.value
       }),
     [],
   )
@@ -103,10 +104,10 @@ export function Inspector() {
           {!opened.value && state.target.value === '' && <OwnToken row={row} />}
         </>
       )}
-      <p class="entropies" title={t('entropy.help')}>
-        {t('entropy.attention.long', { value: rowEntropy(g, row).toFixed(2) })}
-        {choice !== null && <br />}
-        {choice !== null && t('entropy.choice.long', { value: choice.toFixed(2) })}
+      <p class="entropies">
+        {t('entropy.attention.long', { value: Math.exp(rowEntropy(g, row)).toFixed(1) })}{' '}
+        {choice !== null && t('entropy.choice.long', { value: Math.exp(choice).toFixed(1) })}{' '}
+        <Help term={t('entropy.attention')} text={t('entropy.help')} />
       </p>
       {g.reduction.kind === 'cross' &&
         !opened.value &&

@@ -1,10 +1,17 @@
-// The views as tabs: one tab stop, with arrow keys between the tabs.
+// The views as tabs: one tab stop, with arrow keys between the tabs. On a narrow screen they scroll, and the selected one
+// is brought into sight.
+import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../i18n'
 import { view as chosen, views } from '../state/derived'
 import { set, type View } from '../state/store'
 
 export function Tabs() {
   const all = views.value
+  const list = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const tab = list.current?.querySelector<HTMLElement>('[aria-selected=true]')
+    if (tab) list.current!.scrollLeft = tab.offsetLeft - (list.current!.clientWidth - tab.offsetWidth) / 2
+  }, [chosen.value])
   const key = (event: KeyboardEvent): void => {
     const from = all.indexOf(chosen.peek())
     const last = all.length - 1
@@ -20,7 +27,7 @@ export function Tabs() {
     document.getElementById(`tab-${all[to]}`)?.focus()
   }
   return (
-    <div class="tabs" role="tablist" aria-label={t('views')} onKeyDown={key}>
+    <div class="tabs" ref={list} role="tablist" aria-label={t('views')} onKeyDown={key}>
       {all.map((view: View) => (
         <button
           type="button"

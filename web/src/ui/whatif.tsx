@@ -70,7 +70,11 @@ function Written({ own, other }: { own: AttentionRecord; other: AttentionRecord 
             {label.spaceBefore && ' '}
             <span class={other && was === undefined ? 'word new' : 'word'}>
               <bdi class={label.mark ? 'mark' : ''}>{shown(label)}</bdi>
-              {other && <small>{was === undefined ? percent(p) : much ? changeText(before, p) : ''}</small>}
+              {other && (
+                <small>
+                  {was === undefined ? percent(p) : much ? t('points', { value: changeText(before, p) }) : ''}
+                </small>
+              )}
             </span>
           </>
         )

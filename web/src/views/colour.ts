@@ -34,6 +34,17 @@ export const kDark: Ink = {
   pen: '#fee838',
   veil: 'rgba(20,23,28,.8)',
 }
+// For print: no colour, so that a figure is the same on every printer.
+export const kPrint: Ink = {
+  paper: '#ffffff',
+  ink: '#000000',
+  faint: '#4d4d4d',
+  rule: '#c4c4c4',
+  link: '#404040',
+  bar: '#9a9a9a',
+  pen: '#bdbdbd',
+  veil: 'rgba(255,255,255,.78)',
+}
 
 // Sixteen steps from white to nearly black, equal by CIEDE2000, each darker than the one before; colours between them are
 // mixed in sRGB. On dark paper the scale is reversed, so that weight 0 has the colour of the paper on both.
@@ -143,7 +154,7 @@ function roundWeights(scale: Scale, largest: number, gap: number): number[] {
 }
 
 // The two ends of the scale and round weights between them, at least `gap` of the scale apart.
-export function ticksOf(scale: Scale, largest: number, gap = 0.18): Tick[] {
+export function ticksOf(scale: Scale, largest: number, gap = 0.25): Tick[] {
   const ticks: Tick[] = [{ share: 1, name: name(largest) }]
   for (const weight of roundWeights(scale, largest, gap)) {
     const share = onScale(scale, weight, largest)

@@ -6,8 +6,13 @@ import { runsRightToLeft, shorten, shown, type Label } from '../model/text'
 import { measure, type Painter } from './painter'
 import type { Box, Scene } from './scene'
 
-const kSize = 15
-const kLine = 24
+const kMany = 30 // words of a sentence from which on letters are smaller
+interface Type {
+  size: number
+  line: number
+}
+const typeFor = (grid: Grid): Type =>
+  Math.max(grid.rows.length, grid.columns.length) > kMany ? { size: 13, line: 18 } : { size: 15, line: 24 }
 const kMaxWidth = 150 // of a word
 
 interface Ribbon extends Link {
@@ -31,17 +36,17 @@ function totals(grid: Grid, ofRows: boolean): number[] {
   return sums
 }
 
-const textsOf = (labels: Label[]): string[] =>
-  labels.map((l) => shorten(shown(l), (part) => measure(part, kSize) <= kMaxWidth))
+const textsOf = (labels: Label[], { size }: Type): string[] =>
+  labels.map((l) => shorten(shown(l), (part) => measure(part, size) <= kMaxWidth))
 
 // Lays words out in a line, from the right in a right-to-left script.
-function acrossShore(labels: Label[], lengths: number[], spread: number): { shore: Shore; width: number } {
-  const texts = textsOf(labels)
+function acrossShore(labels: Label[], lengths: number[], spread: number, type: Type): { shore: Shore; width: number } {
+  const texts = textsOf(labels, type)
   let x = 0
   const boxes = texts.map((text, i) => {
-    const w = Math.max(measure(text, kSize) + 6, lengths[i]! + 6)
+    const w = Math.max(measure(text, type.size) + 6, lengths[i]! + 6)
     if (i > 0) x += spread + (labels[i]!.spaceBefore ? 5 : 1)
-    const box = { x, y: 0, w, h: kLine }
+    const box = { x, y: 0, w, h: type.line }
     x += w
     return box
   })
@@ -58,16 +63,16 @@ interface Layout {
   unit: number
 }
 
-function layOutAcross(grid: Grid, room: number, unit: number): Layout | null {
+function layOutAcross(grid: Grid, room: number, unit: number, type: Type): Layout | null {
   const lengths = [totals(grid, false), totals(grid, true)].map((sums) => sums.map((s) => s * unit))
-  let source = acrossShore(grid.columns, lengths[0]!, 0)
-  let target = acrossShore(grid.rows, lengths[1]!, 0)
+  let source = acrossShore(grid.columns, lengths[0]!, 0, type)
+  let target = acrossShore(grid.rows, lengths[1]!, 0, type)
   const least = Math.max(source.width, target.width)
   if (least > room - 8) return null
   // Few words are spread out, so that ribbons can be told apart.
   const spread = Math.min(34, (room - 8 - least) / Math.max(grid.rows.length, grid.columns.length))
-  source = acrossShore(grid.columns, lengths[0]!, spread)
-  target = acrossShore(grid.rows, lengths[1]!, spread)
+  source = acrossShore(grid.columns, lengths[0]!, spread, type)
+  target = acrossShore(grid.rows, lengths[1]!, spread, type)
   const width = Math.max(source.width, target.width)
   const drop = Math.min(260, Math.max(120, width / 3.2))
   const place = (s: { shore: Shore; width: number }, y: number, edge: number, own: number[]): Shore => {
@@ -76,27 +81,27 @@ function layOutAcross(grid: Grid, room: number, unit: number): Layout | null {
     s.shore.bars = s.shore.boxes.map((b, i) => ({ x: b.x + (b.w - own[i]!) / 2, y: edge, w: own[i]!, h: 3 }))
     return s.shore
   }
-  const top = 4 + kLine + 4
+  const top = 4 + type.line + 4
   return {
     source: place(source, 4, top, lengths[0]!),
     target: place(target, top + 3 + drop + 7, top + 3 + drop, lengths[1]!),
     width: width + 8,
-    height: top + 3 + drop + 7 + kLine + 6,
+    height: top + 3 + drop + 7 + type.line + 6,
     across: true,
     unit,
   }
 }
 
-function layOutDown(grid: Grid, room: number, unit: number): Layout {
+function layOutDown(grid: Grid, room: number, unit: number, type: Type): Layout {
   const make = (labels: Label[], sums: number[]): { shore: Shore; height: number; width: number } => {
-    const texts = textsOf(labels)
+    const texts = textsOf(labels, type)
     let y = 4
     const boxes: Box[] = []
     const bars: Box[] = []
     texts.forEach((text, i) => {
       const length = sums[i]! * unit
-      const h = Math.max(kLine, length + 4)
-      boxes.push({ x: 0, y: y + (h - kLine) / 2, w: measure(text, kSize) + 8, h: kLine })
+      const h = Math.max(type.line, length + 4)
+      boxes.push({ x: 0, y: y + (h - type.line) / 2, w: measure(text, type.size) + 8, h: type.line })
       bars.push({ x: 0, y: y + (h - length) / 2, w: 3, h: length })
       y += h
     })
@@ -105,7 +110,7 @@ function layOutDown(grid: Grid, room: number, unit: number): Layout {
   }
   const source = make(grid.columns, totals(grid, false))
   const target = make(grid.rows, totals(grid, true))
-  const width = Math.min(Math.max(room, source.width + target.width + 110), source.width + target.width + 340)
+  const width = Math.min(Math.max(room, source.width + target.width + 110), source.width + target.width + 520)
   const height = Math.max(source.height, target.height)
   const shift = (s: typeof source, bar: number, word: (b: Box) => number): Shore => {
     const down = (height - s.height) / 2
@@ -162,14 +167,15 @@ function ribbonsOf(layout: Layout, links: Link[]): Ribbon[] {
 
 export function flow(grid: Grid, pruned: PrunedLinks, room: number): Scene {
   const unit = Math.min(room < 500 ? 20 : 26, Math.max(3, 420 / grid.rows.length))
-  const layout = layOutAcross(grid, room, unit) ?? layOutDown(grid, room, unit)
+  const type = typeFor(grid)
+  const layout = layOutAcross(grid, room, unit, type) ?? layOutDown(grid, room, unit, type)
   const ribbons = ribbonsOf(layout, pruned.drawn)
 
   const word = (painter: Painter, shore: Shore, i: number, bold: boolean): void => {
     const b = shore.boxes[i]!
     const fill = shore.labels[i]!.mark ? painter.ink.faint : painter.ink.ink
-    painter.text(shore.texts[i]!, b.x + b.w / 2, b.y + b.h / 2 + kSize * 0.35, {
-      size: kSize,
+    painter.text(shore.texts[i]!, b.x + b.w / 2, b.y + b.h / 2 + type.size * 0.35, {
+      size: type.size,
       fill,
       align: 'center',
       bold,

@@ -19,11 +19,14 @@ const fitting = (label: Label, size: number, most: number): string =>
   shorten(shown(label), (part) => measure(part, size) <= most)
 
 const kMinCell = 13 // px, where a label of 11 px has room
+const kMaxCell = 96
+const kFitted = 640 // px of the height of a map that is fitted
 const kMaxLabelled = 90_000 // cells of a map with a label for every token: 16 million pixels, what a canvas may have
 
 // The sizes, which depend on the number of cells and the lengths of the labels. A map that is larger than the room is
-// scrolled; only a map of more than kMaxLabelled cells is fitted into the room, with a label for every few tokens.
-function plan(grid: Grid, room: number, corner = 64) {
+// scrolled; one of more than kMaxLabelled cells is fitted into the room, with a label for every few tokens. `zoom`
+// enlarges the cells; 0 fits the map into the room.
+function plan(grid: Grid, room: number, zoom: number, corner = 64) {
   const rows = grid.rows.length
   const columns = grid.columns.length
   const few = rows <= 16 && columns <= 20
@@ -33,10 +36,18 @@ function plan(grid: Grid, room: number, corner = 64) {
     labels.reduce((w, l) => Math.max(w, Math.min(most, measure(shown(l), size))), 0)
   const names = Math.max(corner, Math.ceil(widest(grid.rows, 13)) + 12)
   const fit = (room - names - 20) / columns
-  const w = large ? Math.min(kMinCell, fit) : Math.min(few ? 58 : 30, Math.max(kMinCell, Math.floor(fit)))
-  const h = large ? w : Math.min(few ? 32 : 28, Math.max(kMinCell, w))
-  const size = large ? 11 : Math.min(13, Math.min(w, h) * 0.86)
-  const every = large ? Math.ceil(kMinCell / w) : 1 // tokens per label
+  let w = large ? Math.min(kMinCell, fit) : Math.min(few ? 66 : 30, Math.max(kMinCell, Math.floor(fit)))
+  let h = large ? w : Math.min(few ? 36 : 28, Math.max(kMinCell, w))
+  if (zoom === 0) [w, h] = [Math.min(w, fit), Math.min(h, fit, kFitted / rows)]
+  else {
+    // A canvas has a limit.
+    const most = Math.min(kMaxCell / w, Math.sqrt((kMaxLabelled * kMinCell ** 2) / (rows * columns * w * h)))
+    const times = Math.max(1, Math.min(zoom, most))
+    ;[w, h] = [w * times, h * times]
+  }
+  const least = Math.min(w, h)
+  const size = least < kMinCell ? 11 : Math.min(13, least * 0.86)
+  const every = least < kMinCell ? Math.ceil(kMinCell / least) : 1 // tokens per label
   const longest = Math.ceil(widest(grid.columns, size))
   // A special token, which is at an end, may extend beyond its column.
   const fits = grid.columns.every((l) => measure(shown(l), size) <= (l.mark ? w * 1.5 : w - 4))
@@ -45,10 +56,10 @@ function plan(grid: Grid, room: number, corner = 64) {
   return { w, h, size, every, turn, most, left: names, top: over, spare: turn === -45 ? longest * 0.72 : 4 }
 }
 
-export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapNames): Scene {
+export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapNames, zoom = 1): Scene {
   // The names of both sentences are in the corner.
   const corner = Math.ceil(Math.max(measure(`${names.columns} →`, 12), measure(`${names.rows} ↓`, 12))) + 14
-  const p = plan(grid, room, corner)
+  const p = plan(grid, room, zoom, corner)
   const rows = grid.rows.length
   const columns = grid.columns.length
   const mirror = mirrored(grid)
@@ -62,28 +73,26 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
   const numbers = p.w >= 30 && p.h >= 18 && rows * columns <= kMaxNumbers
 
   const fill = (painter: Painter, l: Label): string => (l.mark ? painter.ink.faint : painter.ink.ink)
-  // The names of both sentences and the labels of the rows, which stay visible when the map is scrolled.
-  const paintMargin = (painter: Painter): void => {
+  const paintCorner = (painter: Painter): void => {
     const faint = { size: 12, fill: painter.ink.faint, align: 'right' as const }
     painter.text(mirror ? `← ${names.columns}` : `${names.columns} →`, x0 - 8, y0 - 22, faint)
     painter.text(`${names.rows} ↓`, x0 - 8, y0 - 7, faint)
+  }
+  const paintLeft = (painter: Painter): void =>
     grid.rows.forEach((l, r) => {
       if (r % p.every !== 0 || (r > 0 && rows - r < p.every)) return
       const y = yOf(r) + (p.h * p.every) / 2 + p.size * 0.35
       painter.text(fitting(l, p.size, p.most), x0 - 8, y, { size: p.size, fill: fill(painter, l), align: 'right' })
     })
-  }
-  const labels = (painter: Painter): void => {
-    paintMargin(painter)
+  const paintTop = (painter: Painter): void =>
     grid.columns.forEach((l, c) => {
       if (c % p.every !== 0 || (c > 0 && columns - c < p.every)) return
       const text = fitting(l, p.size, p.most)
       const x = xOf(c) + p.w / 2
-      if (p.turn === 0) return painter.text(text, x, y0 - 8, { size: p.size, fill: fill(painter, l), align: 'center' })
+      if (p.turn === 0) return painter.text(text, x, y0 - 10, { size: p.size, fill: fill(painter, l), align: 'center' })
       const shift = p.turn === -90 ? p.size * 0.35 : p.size * 0.1
-      painter.text(text, x + shift, y0 - 8, { size: p.size, fill: fill(painter, l), turn: p.turn })
+      painter.text(text, x + shift, y0 - 10, { size: p.size, fill: fill(painter, l), turn: p.turn })
     })
-  }
 
   // Hairlines between the cells guide the eye to the labels.
   const lines = (): string => {
@@ -94,7 +103,7 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
   }
 
   const paint = (painter: Painter): void => {
-    labels(painter)
+    for (const part of [paintCorner, paintLeft, paintTop]) part(painter)
     if (hasAbsent(grid)) painter.hatch(x0, y0, width, height)
     painter.cells({ weights: grid.weights, rows, columns, mirror, tint }, x0, y0, width, height)
     if (p.every === 1) painter.path(lines(), { stroke: painter.ink.rule, width: 0.5, alpha: 0.6 })
@@ -131,6 +140,17 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
     if (inRow && inColumn) band(xOf(column), yOf(row), bw, bh, 2)
     const mark = (x: number, y: number, w: number, h: number): void =>
       painter.rect(x, y, w, h, { fill: painter.ink.link, radius: 1.5 })
+    // Where only some tokens have a label, the one pointed at has its own.
+    const name = (label: Label, x: number, y: number, align: 'right' | 'left', turn: number): void => {
+      const text = fitting(label, 12, p.most)
+      const wide = measure(text, 12, true) + 8
+      const fill = { fill: painter.ink.paper }
+      if (turn === 0) painter.rect(x - wide + 4, y - 12, wide, 17, fill)
+      else painter.rect(x - 12, y - wide + 4, 17, wide, fill)
+      painter.text(text, x, y, { size: 12, fill: painter.ink.ink, bold: true, align, turn })
+    }
+    if (p.every > 1 && inRow) name(grid.rows[row]!, x0 - 8, yOf(row) + 4, 'right', 0)
+    if (p.every > 1 && inColumn) name(grid.columns[column]!, xOf(column) + 4, y0 - 8, 'left', -90)
     if (inRow) mark(x0 - 5, yOf(row) + Math.min(2, p.h / 4), 3, Math.max(2, bh - 4))
     if (inColumn) mark(xOf(column) + Math.min(2, p.w / 4), y0 - 5, Math.max(2, bw - 4), 3)
   }
@@ -141,9 +161,8 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
     rows,
     columns,
     mirror,
-    margin: x0 - 6,
+    ...(p.every === 1 && { edges: { left: x0 - 6, top: y0 - 6, paintLeft, paintTop, paintCorner } }),
     paint,
-    paintMargin,
     light,
     hit(x, y) {
       const c = Math.floor((x - x0) / p.w)
@@ -158,11 +177,16 @@ export function heatmap(grid: Grid, room: number, tint: Tint, names: HeatmapName
   }
 }
 
-export const isShrunk = (grid: Grid, room: number): boolean =>
-  plan(grid, room).w * devicePixelRatio < 1 || plan(grid, room).h * devicePixelRatio < 1
+export function isShrunk(grid: Grid, room: number, zoom: number): boolean {
+  const { w, h } = plan(grid, room, zoom)
+  return Math.min(w, h) * devicePixelRatio < 1
+}
+
+const kScale = 120 // px of the colours of a legend
+export const legendWidth = (name: string): number => Math.ceil(measure(name, 12)) + 10 + kScale + 24
 
 export function legend(painter: Painter, tint: Tint, x: number, y: number, name: string): void {
-  const width = 180
+  const width = kScale
   painter.text(name, x, y + 10, { size: 12, fill: painter.ink.faint })
   const left = Math.round(x + measure(name, 12) + 10)
   for (let i = 0; i < width; ++i) painter.rect(left + i, y, 1, 12, { fill: css(tint.colour(tint.at(i / (width - 1)))) })

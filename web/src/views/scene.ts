@@ -15,8 +15,15 @@ export interface Scene {
   rows: number
   columns: number
   mirror: boolean // columns run from right to left
-  margin?: number // px at the left that stay visible when the picture is scrolled sideways
-  paintMargin?(painter: Painter): void // paints that margin as `paint` does
+  // What stays visible when the picture is scrolled: px at the left and at the top, and the parts that are painted there,
+  // as `paint` paints them.
+  edges?: {
+    left: number
+    top: number
+    paintLeft: (painter: Painter) => void
+    paintTop: (painter: Painter) => void
+    paintCorner: (painter: Painter) => void
+  }
   paint(painter: Painter): void
   light(painter: Painter, place: Place): void // draws over the painted picture, without repainting it
   hit(x: number, y: number): Place | null

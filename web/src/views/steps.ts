@@ -1,7 +1,7 @@
 // Decoding step by step: a frame for each output token, from top to bottom, with the source shaded by weight, the output
-// so far, and the likeliest tokens.
+// so far, and the likeliest tokens. The page shows one frame at a time, a saved picture all of them.
 import { percent, type Grid } from '../model/grid'
-import { runsRightToLeft, shorten, shown, type Label } from '../model/text'
+import { runsRightToLeft, shorten, shown as shownText, type Label } from '../model/text'
 import type { Scale } from '../state/store'
 import { css, inkOn, onScale, type Rgb } from './colour'
 import { measure, type Painter } from './painter'
@@ -26,7 +26,7 @@ function layOut(labels: Label[], room: number): { words: Word[]; width: number; 
   let y = 0
   let width = 0
   const words = labels.map((label, i): Word => {
-    const text = shorten(shown(label), (part) => measure(part, kSize) <= Math.min(180, room))
+    const text = shorten(shownText(label), (part) => measure(part, kSize) <= Math.min(180, room))
     const w = measure(text, kSize) + 6
     if (i > 0 && x > 0) x += label.spaceBefore ? 4 : 0
     if (x > 0 && x + w > room) {
@@ -67,15 +67,20 @@ export function barsOf(grid: Grid, row: number, most = kBars): { text: string; p
   return bars.sort((a, b) => b.probability - a.probability)
 }
 
-export function stepsSheet(grid: Grid, room: number, scale: Scale): Scene {
-  const noted = grid.notes.length > 0
+// `only` is the row of the one frame to draw, without the likeliest tokens, which stand beside it; without it all frames are
+// drawn.
+export function stepsSheet(grid: Grid, room: number, scale: Scale, only?: number): Scene {
+  const noted = grid.notes.length > 0 && only === undefined
   const wide = room >= 640
   const left = 30
   const barWidth = noted ? (wide ? 250 : Math.min(250, room - left)) : 0
   const text = Math.max(120, wide ? room - left - barWidth - 24 : room - left)
   const source = layOut(grid.columns, text)
   const rows = grid.rows.length
-  const outputs = grid.rows.map((_, row) => {
+  const first = only ?? 0
+  const shown = only === undefined ? rows : 1
+  const outputs = Array.from({ length: shown }, (_, frame) => {
+    const row = first + frame
     const from = Math.max(0, row - kMaxOutput)
     return { from, ...layOut(grid.rows.slice(from, row + 1), text) }
   })
@@ -103,7 +108,7 @@ export function stepsSheet(grid: Grid, room: number, scale: Scale): Scene {
     barsOf(grid, row).forEach((bar, i) => {
       const line = y + i * kBarLine
       const fill = bar.taken ? painter.ink.ink : painter.ink.faint
-      const label = shorten(shown(bar), (part) => measure(part, 12) <= 84)
+      const label = shorten(shownText(bar), (part) => measure(part, 12) <= 84)
       painter.text(label, x + 84, line + 13, { size: 12, fill, align: 'right', bold: bar.taken })
       const length = Math.max(1, 100 * Math.min(1, bar.probability))
       painter.rect(x + 92, line + 4, length, kBarLine - 8, {
@@ -122,9 +127,10 @@ export function stepsSheet(grid: Grid, room: number, scale: Scale): Scene {
     mirror: false,
     paint(painter) {
       const { ink } = painter
-      for (let row = 0; row < rows; ++row) {
-        const top = tops[row]!
-        if (row > 0) painter.rect(0, top, room, 1, { fill: ink.rule })
+      for (let frame = 0; frame < shown; ++frame) {
+        const row = first + frame
+        const top = tops[frame]!
+        if (frame > 0) painter.rect(0, top, room, 1, { fill: ink.rule })
         const at = top + 12
         painter.text(String(row + 1), 10, at + 16, { size: 12, fill: ink.faint, align: 'center' })
         source.words.forEach((w, c) => {
@@ -135,7 +141,7 @@ export function stepsSheet(grid: Grid, room: number, scale: Scale): Scene {
           if (share >= 0.01) painter.rect(left + w.x, at + w.y, w.w, kLine, { fill: css(over), radius: 3 })
           word(painter, w, left, at, share > 0.1 ? inkOn(over) : w.label.mark ? ink.faint : ink.ink)
         })
-        const s = outputs[row]!
+        const s = outputs[frame]!
         const below = at + source.height + 6
         if (s.from > 0) painter.text('…', left - 12, below + 15, { size: kSize, fill: ink.faint })
         s.words.forEach((w, i) => {
@@ -147,13 +153,17 @@ export function stepsSheet(grid: Grid, room: number, scale: Scale): Scene {
       }
     },
     light(painter, { row }) {
-      if (row >= 0 && row < rows)
-        painter.rect(0, tops[row]! + 4, 3, heights[row]! - 8, { fill: painter.ink.link, radius: 1.5 })
+      const frame = row - first
+      if (frame >= 0 && frame < shown)
+        painter.rect(0, tops[frame]! + 4, 3, heights[frame]! - 8, { fill: painter.ink.link, radius: 1.5 })
     },
     hit(x, y) {
-      const row = tops.findIndex((t, i) => y >= t && y < t + heights[i]!)
-      return row < 0 || x < 0 ? null : { row, column: -1 }
+      const frame = tops.findIndex((t, i) => y >= t && y < t + heights[i]!)
+      return frame < 0 || x < 0 ? null : { row: first + frame, column: -1 }
     },
-    boxOf: ({ row }) => (row < 0 ? null : { x: 0, y: tops[row]!, w: 100, h: heights[row]! }),
+    boxOf: ({ row }) => {
+      const [y, h] = [tops[row - first], heights[row - first]]
+      return y === undefined || h === undefined ? null : { x: 0, y, w: 100, h }
+    },
   }
 }

@@ -88,7 +88,17 @@ export async function settled(page) {
   await drawn(page)
 }
 
-export const tokens = (page, side) => page.locator(`[aria-labelledby="side-${side}"] .token`)
+// The words of a sentence. Those of the source lie below its field: `hover({ force: true })` points at them through it.
+export const tokens = (page, side) =>
+  page.locator(`${side === 'column' ? '.backdrop .token, ' : ''}[aria-labelledby="side-${side}"] .token`)
+export const menu = (page, name) => page.getByRole('combobox', { name, exact: true })
+export const number = (page, name) => page.getByRole('spinbutton', { name, exact: true })
+// What was written, without the token that ends it.
+export const written = async (page) => (await page.locator('output').textContent()).replace('</s>', '').trim()
+export async function openDecoding(page) {
+  const closed = page.locator('.decoding:not([open]) > summary')
+  if ((await closed.count()) > 0) await closed.click()
+}
 export async function shaded(page, side) {
   await drawn(page)
   return tokens(page, side).evaluateAll((all) =>

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { isMock, kHeads, kOther, settled, tokens, visit, why } from './browser.mjs'
+import { drawn, isMock, kHeads, kOther, settled, tokens, visit, why, written as outputOf } from './browser.mjs'
 
 const it = visit()
 
 async function checkSaved(page, view) {
   await page.locator(`#tab-${view}`).click()
-  await page.waitForTimeout(150)
+  await drawn(page)
   for (const format of ['SVG', 'PNG', 'JSON', 'HTML']) {
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -125,7 +125,7 @@ test(
     await page.waitForFunction(() => document.querySelector('.status').textContent.includes('from '))
     await page.getByLabel(`Record (of ${written.length})`).selectOption({ index: written.length - 1 })
     assert.equal(await page.inputValue('#source'), written.at(-1).source.text)
-    assert.equal(await page.locator('output').textContent(), written.at(-1).target.text)
+    assert.equal(await outputOf(page), written.at(-1).target.text.trim())
     assert.equal(await tokens(page, 'row').count(), written.at(-1).target.tokens.length)
   },
 )

@@ -61,12 +61,12 @@ test('every one of 60 words has a label that can be read', { skip: why }, async 
   const sizes = [...svg.matchAll(/font-size="([\d.]+)"/g)].map((m) => Number(m[1]))
   assert.ok(Math.min(...sizes) >= 11, String(Math.min(...sizes)))
   assert.ok(svg.includes('>0.4</text>'))
-  assert.equal(await page.locator('.legend canvas').getAttribute('aria-label'), 'weight: 0.00 – 0.40')
+  assert.equal(await page.locator('.legend canvas').getAttribute('aria-label'), 'attention: 0.00 – 0.40')
 })
 
 test('the labels of rows stay in sight on a phone', { skip: why }, async () => {
   const page = await opened(60, { width: 390, height: 844 })
-  const place = () => page.locator('canvas.margin').evaluate((c) => Math.round(c.getBoundingClientRect().left))
+  const place = () => page.locator('canvas.edge.left').evaluate((c) => Math.round(c.getBoundingClientRect().left))
   const before = await place()
   await page
     .locator('#panel .pane')

@@ -30,7 +30,19 @@ async function open(view, ...options) {
   const record = join(folder, 'record.jsonl')
   const file = join(folder, `${view}.html`)
   writeFileSync(record, JSON.stringify(cases.records.jackets) + '\n')
-  execFileSync(program, ['view', record, '--as', view, '--format', 'html', '--output', file, ...options])
+  execFileSync(program, [
+    'view',
+    record,
+    '--as',
+    view,
+    '--heads',
+    'mean',
+    '--format',
+    'html',
+    '--output',
+    file,
+    ...options,
+  ])
   const page = await browser.newPage({ viewport: { width: 1000, height: 800 } })
   page.setDefaultTimeout(120_000) // a machine that is busy is slow
   page.on('pageerror', (error) => troubles.push(`${view}: ${error.message}`))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { drawn, isMock, shaded, tokens, visit, why } from './browser.mjs'
+import { drawn, isMock, menu, shaded, tokens, visit, why } from './browser.mjs'
 
 const skip = why || (isMock ? false : 'needs the models of the mock')
 const it = visit()
@@ -79,7 +79,7 @@ for (const width of kWidths) {
       .locator('.turns .mine span span')
       .evaluateAll((all) => all.filter((s) => s.style.backgroundColor).length)
     assert.ok(shades > 0)
-    assert.match(await page.locator('.lens h2').textContent(), /Cross-attention/)
+    assert.match(await page.locator('.about-view h2').textContent(), /Cross-attention/)
     await fits(page, width)
     // An earlier reply shows its own attention.
     await page.locator('.turns button').first().click()
@@ -127,7 +127,7 @@ test('pointing at a word of the question shades the passage', { skip }, async ()
   await answered(page)
   await tokens(page, 'column').filter({ hasText: 'deck' }).first().hover()
   assert.ok((await shaded(page, 'row')).length > 0)
-  await page.getByLabel('Attention').selectOption('question-to-passage')
+  await menu(page, 'Attention').selectOption('question-to-passage')
   await tokens(page, 'row').first().hover()
   assert.ok((await shaded(page, 'column')).length > 0)
   // What is of written text is not offered.
@@ -204,7 +204,7 @@ test('the new forms are accessible and in Chinese, too', { skip }, async () => {
     for (const colorScheme of ['light', 'dark']) {
       const page = await it.page(address(values), { ...wide(1440), colorScheme, bypassCSP: true })
       await page.waitForSelector('.views')
-      await page.waitForTimeout(400)
+      await drawn(page)
       if (values.lang) assert.match(await page.locator('main').textContent(), /类别/)
       await page.evaluate(axe)
       const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))

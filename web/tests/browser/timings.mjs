@@ -1,5 +1,5 @@
 // How long the page takes, with the weights of the mock: first paint, pointing at 512 × 512 cells, painting 2,048 × 2,048.
-import { open, settled } from './browser.mjs'
+import { menu, open, settled } from './browser.mjs'
 
 const it = await open()
 const spread = (list) => {
@@ -38,9 +38,10 @@ console.log(`512 × 512 hover: overlay ${spread(await durations(page, 'fovea:lig
 
 page = await it.page('model=large&text=2048')
 await settled(page)
+await page.locator('.lens .more > summary').click()
 await page.evaluate(() => performance.clearMeasures())
 for (const scale of ['sqrt', 'log', 'linear', 'sqrt', 'log', 'linear']) {
-  await page.getByLabel('Scale').selectOption(scale)
+  await menu(page, 'Scale').selectOption(scale)
   await page.waitForTimeout(120)
 }
 console.log(`2,048 × 2,048 repaint: ${spread(await durations(page, 'fovea:paint'))}`)

@@ -1,7 +1,7 @@
 // What-if questions: sampling, forced and replaced tokens, ablated heads, edited rows, two models.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isMock, kHeads, kOther, settled, tokens, visit, why } from './browser.mjs'
+import { isMock, kHeads, kOther, menu, number, openDecoding, settled, tokens, visit, why, written } from './browser.mjs'
 
 const kSentence = 'a dog runs through the snow'
 const it = visit()
@@ -52,7 +52,7 @@ test('a target is forced', { skip: why }, async () => {
   const target = isMock ? 'eine Katze' : '2001-01-31'
   const page = await it.page(`text=${encodeURIComponent(kSentence)}&target=${encodeURIComponent(target)}`)
   await settled(page)
-  assert.equal((await page.locator('output').textContent()).trim(), target)
+  assert.equal(await written(page), target)
   assert.deepEqual(await tokens(page, 'row').allTextContents(), [...(isMock ? target.split(' ') : target), '</s>'])
 })
 
@@ -70,11 +70,12 @@ test('tokens are sampled as the page says', { skip: why }, async () => {
   await settled(page)
   const asked = []
   page.on('request', (request) => request.url().endsWith('/v1/translate') && asked.push(request.postDataJSON()))
-  await page.getByRole('combobox', { name: 'Decoding' }).selectOption('sampling')
-  await page.getByLabel('Temperature').fill('1.5')
-  await page.getByLabel('Top-k').fill('6')
-  await page.getByLabel('Top-p').fill('0.9')
-  await page.getByLabel('N-best').selectOption('3')
+  await openDecoding(page)
+  await menu(page, 'Decoding').selectOption('sampling')
+  await number(page, 'Temperature').fill('1.5')
+  await number(page, 'Top-k').fill('6')
+  await number(page, 'Top-p').fill('0.9')
+  await menu(page, 'N-best').selectOption('3')
   // Answers to what was asked on the way may come first.
   const drawn = page.waitForResponse(
     (r) =>
@@ -92,13 +93,13 @@ test('tokens are sampled as the page says', { skip: why }, async () => {
     { sample: true, temperature: 1.5, top_k: 6, top_p: 0.9, seed: 2, nbest: 3, beam: undefined },
   )
   // What is not a number that may be is not asked, and the address draws the same again.
-  await page.getByLabel('Temperature').fill('')
-  await page.getByLabel('Temperature').blur()
-  assert.equal(await page.getByLabel('Temperature').inputValue(), '1.5')
+  await number(page, 'Temperature').fill('')
+  await number(page, 'Temperature').blur()
+  assert.equal(await number(page, 'Temperature').inputValue(), '1.5')
   await page.waitForTimeout(400)
   const again = await it.page(new URL(page.url()).hash.slice(1))
   await settled(again)
-  assert.equal(await again.getByLabel('Seed').inputValue(), '2')
+  assert.equal(await number(again, 'Seed').inputValue(), '2')
   assert.deepEqual(
     await again.locator('.candidates button').allTextContents(),
     await page.locator('.candidates button').allTextContents(),

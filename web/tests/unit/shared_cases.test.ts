@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { rowOf } from '../../mock/compact.mjs'
 import { packedSize, readRow, unpack } from '../../src/model/compact'
 import { diagnose, type Diagnostics } from '../../src/model/diagnostics'
-import { heaviest, type Reduce, type StepNote } from '../../src/model/grid'
+import { heaviest, normaliseRows, type Reduce, type StepNote } from '../../src/model/grid'
 import { meanMove, pruneLinks, transport } from '../../src/model/links'
 import { readRecord, RecordError, type Kind, type WireRecord } from '../../src/model/record'
 import { reduce } from '../../src/model/reduce'
@@ -72,6 +72,13 @@ describe('reductions', () => {
       expectWeights(probabilities(note), probabilities(expected), JSON.stringify(c))
     })
   })
+})
+
+describe('normalised rows', () => {
+  const { normalised } = readCases<{ normalised: { weights: Cell[][]; normalised: Cell[][] }[] }>('reductions.json')
+  it.each(normalised)('$weights', (c) =>
+    expectWeights(normaliseRows(gridOf(c.weights)).weights, c.normalised.flat(), JSON.stringify(c)),
+  )
 })
 
 describe('diagnostics', () => {
