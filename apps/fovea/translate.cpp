@@ -49,15 +49,15 @@ struct TranslateFlags : ModelFlags {
 };
 
 // The precision in which the products are really computed.
-std::string_view computed_precision(const Translator& translator, const std::string& requested) {
+std::string_view computed_precision(const Translator& translator) {
   const bool on_host = translator.model().parameters->device().on_host();
-  const Precision precision = precision_named(requested);
+  const Precision precision = translator.precision();
   switch (on_host ? fovea::computed_precision(precision) : precision) {
     case Precision::kF32: return "f32";
     case Precision::kBF16: return "bf16";
     case Precision::kInt8: return "int8";
   }
-  return requested;
+  return "";
 }
 
 // The parts of a line that was split, by their characters in the source.
@@ -174,9 +174,7 @@ class LineTranslator {
     }
     if (!translation.candidates.front().hypothesis.finished && unfinished_++ == 0) first_unfinished_ = place(number);
     if (!flags_.json) return text_lines(number + 1, translation, several_);
-    return json_line(line, text, warnings, flags_.words,
-                     computed_precision(*translator_, flags_.translator.precision)) +
-           "\n";
+    return json_line(line, text, warnings, flags_.words, computed_precision(*translator_)) + "\n";
   }
   // A summary is shorter than its source and attends to some of it, as it should.
   std::vector<OutputWarning> warnings_of(const TranslatedText& text) const {

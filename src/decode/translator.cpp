@@ -16,8 +16,10 @@ namespace fovea {
 void TranslatorOptions::describe(Fields& f) {
   f.add("device", device, "Device: cpu, cuda, cuda:N, or auto (a GPU if there is one).");
   f.add("precision", precision,
-        "Precision of matrix products, where the CPU has instructions for it; int8 is the fastest.")
-      .choices({"f32", "bf16", "int8"});
+        "Precision of matrix products; auto: int8 on a CPU if the weights are stored in 8 bits, otherwise bf16 where "
+        "the "
+        "CPU has instructions for it.")
+      .choices({"auto", "f32", "bf16", "int8"});
   f.add("batch_tokens", batch_tokens, "Batch size for decoding, in source tokens; 0 for one that suits the device.")
       .at_least(0);
   f.add("max_source", max_source, "Maximum source length in tokens; longer lines are truncated with a warning.")
@@ -25,7 +27,7 @@ void TranslatorOptions::describe(Fields& f) {
 }
 
 Precision precision_named(const std::string& name) {
-  return name == "int8" ? Precision::kInt8 : name == "bf16" ? Precision::kBF16 : Precision::kF32;
+  return name == "int8" ? Precision::kInt8 : name == "f32" ? Precision::kF32 : Precision::kBF16;
 }
 
 namespace {
@@ -107,10 +109,22 @@ std::vector<LoadedModel> load_models(const std::vector<std::string>& folders, De
   return models;
 }
 
+// Whether the matrices of a model are stored in 8 bits.
+bool is_quantised(const LoadedModel& loaded) {
+  return std::any_of(loaded.parameters->list().begin(), loaded.parameters->list().end(), [](const Parameter& p) {
+    const Tensor& value = p.value();
+    return value.shape().rank() == 2 && value.quantised_row(0, value.dim(1));
+  });
+}
+
 }  // namespace
 
 Translator::Translator(const std::vector<std::string>& folders, const TranslatorOptions& options)
     : Translator(load_models(folders, device_named(options.device)), runtime_options(options)) {
+  if (options.precision == "auto" && options_.device.on_host() &&
+      std::all_of(models_.begin(), models_.end(), is_quantised)) {
+    options_.precision = Precision::kInt8;
+  }
   // CUDA graphs are captured for each source length: few lengths are enough.
   const auto limited = [](const LoadedModel& loaded) { return loaded.model->max_source() > 0; };
   if (!options_.device.on_host() && std::none_of(models_.begin(), models_.end(), limited)) {

@@ -18,14 +18,14 @@ namespace fovea {
 
 struct TranslatorOptions {
   std::string device = "auto";
-  std::string precision = "bf16";
-  int64_t batch_tokens = 0;  // 0: as in RuntimeOptions
+  std::string precision = "auto";  // or f32, bf16, int8
+  int64_t batch_tokens = 0;        // 0: as in RuntimeOptions
   int64_t max_source = 1000;
 
   void describe(Fields& fields);
 };
 
-Precision precision_named(const std::string& name);  // f32, bf16, int8
+Precision precision_named(const std::string& name);  // f32, bf16 (or auto), int8
 
 // How models in memory are run.
 struct RuntimeOptions {
@@ -98,6 +98,7 @@ class Translator {
 
   int64_t max_source() const;  // tokens of a line that are read
   int64_t max_target() const;  // tokens of a target, the end mark included; 0 for no limit
+  Precision precision() const { return options_.precision; }
   const LoadedModel& model() const { return models_.front(); }
   std::span<const LoadedModel> models() const { return models_; }
 

@@ -115,7 +115,7 @@ struct TaskSetup {
 
 struct PredictorOptions {
   std::string device = "auto";
-  std::string precision = "bf16";
+  std::string precision = "auto";  // or f32, bf16, int8
 
   void describe(Fields& fields);
 };
