@@ -158,8 +158,10 @@ class LineTranslator {
   std::string take(int64_t number, const std::string& line, const TranslatedText& text) {
     const Translation& translation = text.whole;
     const std::vector<OutputWarning> warnings = warnings_of(text);
-    for (const OutputWarning& w : warnings) {
-      console_.line(fmt::format("{}: warning: the {} may be wrong: {}", place(number), flags_.words.result, w.message));
+    if (!warnings.empty()) {  // one message a line; a long line may have many
+      console_.line(fmt::format(
+          "{}: warning: the {} may be wrong: {}{}", place(number), flags_.words.result, warnings.front().message,
+          warnings.size() == 1 ? "" : fmt::format(", and {}", counted(std::ssize(warnings) - 1, "more sign"))));
     }
     if (translation.truncated) {
       console_.line(fmt::format("{}: warning: truncated to {} of {} tokens (--max-source)", place(number),
