@@ -67,6 +67,8 @@ void ThreadTeam::start(int parts) {
     threads_.clear();
     forks_ = forks.load();
   }
+  if (static_cast<int>(threads_.size()) + 1 >= parts) return;
+  const SignalsBlocked blocked;  // the new threads inherit it; programs handle signals on threads of their own
   while (static_cast<int>(threads_.size()) + 1 < parts) {
     threads_.emplace_back([this] { work(); });
   }
@@ -84,7 +86,6 @@ bool ThreadTeam::run_next() {
 }
 
 void ThreadTeam::work() {
-  block_signals();  // programs handle them on threads of their own
   inside = true;
   for (uint32_t last = 0;;) {
     last = wait_for(region_, [&](uint32_t now) { return now != last; });

@@ -268,7 +268,7 @@ TEST_F(App, BadInputIsNamed) {
   expect_failure({"translate", "-m", model()}, 1, "standard input:2", "a\n" + std::string(1'100'000, 'x') + "\n");
   expect_failure({"translate", "-m", model(), "--beam", "0"}, 2, "beam");
   expect_failure({"translate", "-m", model(), "--beam", "2", "--nbest", "3"}, 1, "nbest", "a\n");
-  expect_failure({"translate", "-m", model(), "--precision", "f16"}, 2, "one of f32, bf16");
+  expect_failure({"translate", "-m", model(), "--precision", "f16"}, 2, "one of auto, f32, bf16");
   expect_failure({"train", folder->file("no.toml")}, 1, "no.toml: cannot open");
   expect_failure({"train", recipe(), "--set", "folder=" + model()}, 1, "there is a training run already");
   expect_failure({"train", recipe()}, 1, "folder: expected a folder for the run");

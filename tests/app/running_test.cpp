@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "app/command.h"
 
@@ -51,6 +52,19 @@ TEST(Running, AnyNumberOfThreadsPrintsTheSame) {
         EXPECT_EQ(translated(threads).out, one.out) << precision << ", " << threads;
     }
   }
+}
+
+TEST(Running, AModelThatIsStoredInEightBitsComputesInInt8) {
+  const auto computed = [](const std::vector<std::string>& more) {
+    std::vector<std::string> command = {"translate", "-m", "en-zh", "--json", "--device", "cpu"};
+    command.insert(command.end(), more.begin(), more.end());
+    const Outcome outcome = fovea_command(command, "Yes.\n");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    const size_t begin = outcome.out.find("\"precision\":\"");
+    return begin == std::string::npos ? "" : outcome.out.substr(begin + 13, 4);
+  };
+  EXPECT_EQ(computed({}), "int8");
+  EXPECT_EQ(computed({"--precision", "f32"}), "f32\"");
 }
 
 TEST(Running, LibrariesForPicturesAreNotLoadedAtTheStart) {

@@ -1,6 +1,7 @@
 #include "base/signals.h"
 
 #include <gtest/gtest.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -67,6 +68,38 @@ TEST(SignalsBlocked, ThreadsOfThePoolTakeNoSignals) {
     EXPECT_FALSE(is_blocked(SIGSEGV));
   });
   EXPECT_FALSE(is_blocked(SIGINT));
+}
+
+thread_local bool takes_signals = false;
+std::atomic<int> taken = 0, taken_elsewhere = 0;
+
+TEST(SignalsBlocked, NoHandlerRunsOnAThreadOfThePoolThatStarts) {
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) { ++(takes_signals ? taken : taken_elsewhere); };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGALRM, &action, &before);
+  const itimerval often = {.it_interval = {0, 100}, .it_value = {0, 100}}, never = {};
+  takes_signals = true;
+  setitimer(ITIMER_REAL, &often, nullptr);
+  while (taken < 200) {  // until enough of them have arrived
+    std::thread caller;
+    {
+      const SignalsBlocked blocked;  // the thread inherits it
+      caller = std::thread([] {
+        takes_signals = true;
+        sigset_t alarm;
+        sigemptyset(&alarm);
+        sigaddset(&alarm, SIGALRM);
+        pthread_sigmask(SIG_UNBLOCK, &alarm, nullptr);
+        parallel_parts(4, [](int, int) {});
+      });
+    }
+    caller.join();
+  }
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+  EXPECT_EQ(taken_elsewhere, 0);
 }
 
 // Counts calls and lets a test wait for them.

@@ -106,12 +106,8 @@ void multiply_few(const PanelRows& rows, const MatrixView& b, int64_t n, int64_t
       for (int64_t l = 0; l < k; ++l) adjacent[l] = a[l * rows.stride];
       a = adjacent;
     }
-    const OneRow row = {.a = a,
-                        .b = static_cast<const float*>(b.data),
-                        .b_stride = b.row_stride,
-                        .n = n,
-                        .k = k,
-                        .out = out.at(i, 0)};
+    const OneRow row = {
+        .a = a, .b = static_cast<const float*>(b.data), .b_stride = b.row_stride, .n = n, .k = k, .out = out.at(i, 0)};
     b.transposed ? HWY_DYNAMIC_DISPATCH(multiply_by_columns)(row) : HWY_DYNAMIC_DISPATCH(multiply_by_rows)(row);
   }
 }
