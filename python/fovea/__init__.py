@@ -7,16 +7,7 @@
 """
 import os as _os
 
-# OpenMP reads this once, when it is loaded: idle threads sleep after a tenth of a millisecond or two instead of occupying
-# a core. A choice of the user's is respected, and programs that are started later do not inherit it.
-_unset = "GOMP_SPINCOUNT" not in _os.environ and "OMP_WAIT_POLICY" not in _os.environ
-if _unset:
-    _os.environ["GOMP_SPINCOUNT"] = "10000"
-try:
-    from fovea import _fovea
-finally:
-    if _unset:
-        del _os.environ["GOMP_SPINCOUNT"]
+from fovea import _fovea
 from fovea._fovea import (Answer, Attention, Candidate, Caption, Class, Classification, Curves, Error, Message, Model, Record,
                           Score, Span, Step, Token, TrainingResult, Translation, Validation, View, __version__, curves, load,
                           models, read_records, set_threads, train)

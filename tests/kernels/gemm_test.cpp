@@ -133,7 +133,7 @@ void check_case(const ProductCase& x) {
 // GEMMs so small that they are rounded only if b is packed already.
 bool stays_in_f32(int64_t m, int64_t k) { return m < 4 || k < 4; }
 
-// Calls body for oneDNN in f32, and for each kernel in bf16.
+// Calls body for f32, and for each kernel in bf16.
 template <class Body> void for_each_way(Body&& body) {
   const Settings settings;
   body(Precision::kF32);

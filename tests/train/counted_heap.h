@@ -1,5 +1,4 @@
-// Counts heap allocations of this program: every operator new, and every aligned_alloc of the library. Allocations
-// inside oneDNN, which builds a small map of arguments in each execute, are not counted.
+// Counts heap allocations of this program: every operator new, and every aligned_alloc of the library.
 #pragma once
 
 #include <cstdint>

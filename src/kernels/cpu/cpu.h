@@ -1,5 +1,5 @@
-// The CPU backend: f32 and bf16, with SIMD through Highway and run-time dispatch, GEMMs with oneDNN and our own bf16
-// kernels, and threads of base/threads.h.
+// The CPU backend: f32 and bf16, with SIMD through Highway and run-time dispatch, GEMM kernels of its own, and
+// threads of base/threads.h.
 #pragma once
 
 #include <string>

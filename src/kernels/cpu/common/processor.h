@@ -1,4 +1,4 @@
-// The instruction sets of the CPU, and which of them our kernels and oneDNN may use: the environment variable FOVEA_ISA
+// The instruction sets of the CPU, and which of them our kernels may use: the environment variable FOVEA_ISA
 // caps them (baseline, avx2, avx512 or amx). A cap above those of the CPU has no effect.
 //
 // Results have the same bits for every number of threads, but not for every instruction set: wider registers sum in
