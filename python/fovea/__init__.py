@@ -20,7 +20,7 @@ _fovea._add_shipped_folder(_os.path.dirname(_os.path.abspath(__file__)))
 for _name in __all__:  # classes say that they are of this package
     if _name in vars(_fovea):
         vars(_fovea)[_name].__module__ = "fovea"
-del _name, _unset
+del _name
 
 
 def record(source_tokens, target_tokens, weights=None, *, causal=False, any_sums=False, model=""):
