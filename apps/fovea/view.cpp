@@ -23,6 +23,7 @@
 #include "view/diagnostics.h"
 #include "view/svg_render.h"
 #include "view/terminal.h"
+#include "vision/image.h"
 
 namespace fovea::app {
 
@@ -128,9 +129,11 @@ int view(ViewFlags flags) {
   check(!binary || !flags.output.empty() || isatty(STDOUT_FILENO) != 1,
         "format {}: expected --output, because a terminal cannot show it", format);
   check(!flags.what.empty() || !flags.input.empty(),
-        "view: expected a sentence, as in fovea view 'I love you.', a record, or the folder of a run");
-  if (flags.models.empty() && flags.passage.empty() && !flags.what.empty() && is_sentence(flags.what.front())) {
-    flags.models = {model_for(flags.what.front())};
+        "view: expected a sentence, as in fovea view 'I love you.', a picture, a record, or the folder of a run");
+  if (flags.models.empty() && flags.passage.empty() && !flags.what.empty()) {
+    const std::string& first = flags.what.front();
+    if (is_picture_file(first)) flags.models = {model_of_task("caption", "")};
+    if (is_sentence(first)) flags.models = {model_for(first)};
   }
   const std::string task = flags.models.empty() ? "" : task_of_model(find_model(flags.models.front()));
   const bool decodes = is_text_to_text(task) || task == "caption";
@@ -157,7 +160,7 @@ void add_view(CLI::App& app, Run& run) {
   const auto flags = std::make_shared<ViewFlags>();
   command
       ->add_option("what", flags->what,
-                   "A sentence, attention records (JSON, one per line), or folders of training runs.")
+                   "A sentence, a picture, attention records (JSON, one per line), or folders of training runs.")
       ->type_name("TEXT|FILE|DIR");
   add_model_flags(*command, *flags);
   command
@@ -204,6 +207,7 @@ void add_view(CLI::App& app, Run& run) {
       "  fovea view -m runs/dates --input dates.txt --sort-by entropy\n"
       "  fovea view -m runs/dates --input dates.txt --attention cross -o dates.npz\n"
       "  fovea view -m runs/answer --passage article.txt 'Who founded the town?'\n"
+      "  fovea view photo.jpg -o photo.html\n"
       "  fovea view runs/dates");
   command->callback([flags, &run, command] {
     flags->one_attention = command->count("--attention") > 0;

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <new>
+#include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -68,10 +71,17 @@ Image upright(DecodedImage decoded) {
 
 enum class Format { kJpeg, kPng, kWebp };
 
-Format format_of(std::string_view bytes, const std::string& name) {
+constexpr size_t kMagicBytes = 12;  // of the longest
+
+std::optional<Format> recognised(std::string_view bytes) {
   if (bytes.starts_with("\xFF\xD8\xFF")) return Format::kJpeg;
   if (bytes.starts_with("\x89PNG\r\n\x1A\n")) return Format::kPng;
-  if (bytes.starts_with("RIFF") && bytes.size() >= 12 && bytes.substr(8, 4) == "WEBP") return Format::kWebp;
+  if (bytes.starts_with("RIFF") && bytes.size() >= kMagicBytes && bytes.substr(8, 4) == "WEBP") return Format::kWebp;
+  return std::nullopt;
+}
+
+Format format_of(std::string_view bytes, const std::string& name) {
+  if (const std::optional<Format> format = recognised(bytes)) return *format;
   fail("{}: expected a JPEG, PNG or WebP picture, got {}", name, kind_of_file(bytes));
 }
 
@@ -132,6 +142,15 @@ ImageSize image_size(std::string_view bytes, const std::string& name) {
     case Format::kWebp: break;
   }
   return webp_size(bytes, name);
+}
+
+bool is_picture_file(const std::string& path) {
+  std::error_code too_long;  // for the name of a file
+  if (!std::filesystem::is_regular_file(path, too_long)) return false;
+  std::array<char, kMagicBytes> start;
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), std::ssize(start));
+  return recognised({start.data(), static_cast<size_t>(file.gcount())}).has_value();
 }
 
 Image read_image(const std::string& path, int64_t for_size) {

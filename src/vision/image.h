@@ -32,6 +32,8 @@ Image decode_image(std::string_view bytes, const std::string& name, int64_t for_
 // The size that the file's header tells, before EXIF's orientation; nothing is decoded.
 ImageSize image_size(std::string_view bytes, const std::string& name);
 Image read_image(const std::string& path, int64_t for_size = 0);
+// Whether the path is that of a file that begins as a JPEG, PNG or WebP picture does.
+bool is_picture_file(const std::string& path);
 
 // Resizes with a triangle filter, which averages over all pixels when it shrinks: equal to PIL's
 // Image.resize(BILINEAR) bit by bit.

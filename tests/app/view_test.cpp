@@ -10,6 +10,7 @@
 
 #include "app/app.h"
 #include "base/files.h"
+#include "vision/image.h"
 
 namespace fovea {
 namespace {
@@ -54,6 +55,15 @@ TEST_F(App, ViewWritesFilesByTheirNames) {
   EXPECT_NE(write("p.safetensors", "heatmap").find("1/cross"), std::string::npos);
   EXPECT_NE(write("p.Svg", "heatmap").find("<svg"), std::string::npos);
   EXPECT_EQ(json_lines(write("p.json", "heatmap")).size(), 1u);
+}
+
+TEST_F(App, APictureIsDescribedByTheShippedCaptioner) {
+  const Image white{64, 48, std::vector<uint8_t>(size_t{64} * 48 * 3, 255)};
+  const std::string picture = folder->file("white.png", encode_png(white));
+  const Outcome got = fovea_command({"view", picture, "-o", folder->file("strip.svg")});
+  EXPECT_EQ(got.status, 0) << got.err;
+  EXPECT_NE(read_file(folder->file("strip.svg")).find("<image"), std::string::npos);
+  expect_failure({"view", folder->file("cut.png", encode_png(white).substr(0, 40))}, 1, "cut.png");
 }
 
 TEST_F(App, ARecordOfAPictureIsDrawnInEveryFormat) {
