@@ -45,6 +45,7 @@ Options parse(int argc, char** argv, const std::string& description) {
   app.add_option("--peer", options.peer, "The peer to compare with (default: the benchmark's own)");
   app.add_option("--model", options.model, "A model folder");
   app.add_option("--text", options.text, "A file with one sentence in each line");
+  app.add_option("--plot", options.plot, "Write the plots to this SVG file");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

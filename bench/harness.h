@@ -30,10 +30,11 @@ struct Options {
   std::string peer;    // the peer to compare with, where there are several
   std::string model;   // a model folder
   std::string text;    // a file with one sentence in each line
+  std::string plot;    // a file for the plots, SVG (bench/growth)
 };
 
 // Reads --quick, --threads N, --json FILE, --filter TEXT, --python PATH, --peers FILE, --data FOLDER, --node FOLDER,
-// --peer NAME, --model FOLDER, --text FILE.
+// --peer NAME, --model FOLDER, --text FILE, --plot FILE.
 // Prints help or an error and exits by itself.
 Options parse(int argc, char** argv, const std::string& description);
 

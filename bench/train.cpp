@@ -8,63 +8,24 @@
 #include <cmath>
 
 #include "base/threads.h"
-#include "bench/seq2seq.h"
+#include "bench/training.h"
 #include "kernels/profile.h"
-#include "ops/ops.h"
-#include "text/vocabulary.h"
-#include "train/optimiser.h"
 
 namespace {
 
 using namespace fovea;  // NOLINT(google-build-using-namespace): a benchmark uses most of the library's names
 
-constexpr int64_t kBatch = 64;
+using bench::Training;
 
-Var loss_of(const EncoderDecoder& model, const Source& source, const Tensor& before, const Tensor& after) {
-  return mean(cross_entropy(model.teacher_force(source, before).logits, after, 0.0f, kPad, true));
-}
-
-class Training {
- public:
-  Training(const std::string& name, Precision precision, int64_t batch, Device device = Device::cpu())
-      : seq2seq(name, device),
-        precision_(precision),
-        source_(bench::random_source(batch, device)),
-        before_(bench::random_tokens(bench::kLength, batch, 2, device)),
-        after_(bench::random_tokens(bench::kLength, batch, 3, device)),
-        optimiser_(seq2seq.parameters, {}),
-        tape_(device) {}
-
-  double gradients() {
-    const PrecisionScope scope(precision_);
-    tape_.reset();
-    const TapeScope tape_scope(tape_);
-    const Var loss = loss_of(*seq2seq.model, source_, before_, after_);
-    tape_.backward(loss);
-    return to_host<float>(loss.value())[0];
-  }
-  void step() {
-    gradients();
-    optimiser_.step(1e-3f);
-  }
-
-  bench::Seq2Seq seq2seq;
-
- private:
-  Precision precision_;
-  Source source_;
-  Tensor before_, after_;
-  Optimiser optimiser_;
-  Tape tape_;
-};
+constexpr int64_t kBatch = bench::Sizes().batch;
 
 // Compares all gradients with the reference's, on a batch of two sentences.
 void check(const std::string& name) {
-  Training exact(name, Precision::kF32, 2, Device::reference());
+  Training exact(name, Precision::kF32, {.batch = 2}, Device::reference());
   const double loss = exact.gradients();
   const auto expected = to_host<float>(exact.seq2seq.parameters.grads());
   for (const auto& [precision, most] : {std::pair{Precision::kF32, 1e-3}, {Precision::kBF16, 5e-2}}) {
-    Training ours(name, precision, 2);
+    Training ours(name, precision, {.batch = 2});
     const double off = std::abs(ours.gradients() - loss);
     const auto got = to_host<float>(ours.seq2seq.parameters.grads());
     double apart = 0, length = 0;
@@ -79,24 +40,10 @@ void check(const std::string& name) {
   }
 }
 
-// train --worker train MODEL PRECISION THREADS
-int run_worker(char** arguments) {
-  set_thread_count(std::stoi(arguments[3]));
-  const std::string precision = arguments[2];
-  const double before = bench::peak_memory_mb();
-  Training training(arguments[1], precision == "bf16" ? Precision::kBF16 : Precision::kF32, kBatch);
-  for (int i = 0; i < 3; ++i) training.step();
-  bench::serve({.name = fmt::format("fovea {} ({:.1f}M)", precision,
-                                    static_cast<double>(training.seq2seq.parameters.count()) / 1e6),
-                .calls = {{"step", [&] { training.step(); }}},
-                .memory_before = before});
-  return 0;
-}
-
 // The time of a step by kernel.
 void profile(const std::string& name, int threads, bench::Table& table) {
   set_thread_count(threads);
-  Training training(name, Precision::kBF16, kBatch);
+  Training training(name, Precision::kBF16, {});
   for (int i = 0; i < 3; ++i) training.step();
   const KernelProfile counted(Device::cpu());
   constexpr int kSteps = 5;
@@ -116,7 +63,7 @@ void profile(const std::string& name, int threads, bench::Table& table) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 6 && std::string(argv[1]) == "--worker") return run_worker(argv + 2);
+  if (bench::is_training_worker(argc, argv)) return bench::run_training_worker(argc, argv);
   const bench::Options options = bench::parse(argc, argv, "Training steps of encoder-decoders: ours and PyTorch's");
   const int threads = options.threads > 0 ? options.threads : thread_count();
   bench::Table table(fmt::format("training, batch {}, {} tokens, {} threads", kBatch, bench::kLength, threads),

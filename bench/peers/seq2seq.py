@@ -1,7 +1,8 @@
-"""Three encoder-decoders on the CPU as a PyTorch user writes them: the contenders of bench/train and bench/decode.
+"""Three encoder-decoders on the CPU as a PyTorch user writes them: the contenders of bench/train, bench/decode and
+bench/growth.
 
-seq2seq.py train|decode MODEL f32|bf16|compiled THREADS, then commands on the standard input as bench/worker.h describes
-them: "step N" makes N training steps, "1 N" and "32 N" decode a batch of that many sentences greedily, N times.
+seq2seq.py train|decode MODEL f32|bf16|compiled THREADS [BATCH LENGTH VOCABULARY WIDTH], then commands on the standard
+input as bench/worker.h describes them: "step N" makes N training steps, "1 N" and "32 N" decode a batch of that many sentences greedily, N times.
 "compiled" is bf16 through torch.compile, where PyTorch has it and it works on the model.
 """
 
@@ -15,11 +16,11 @@ except ImportError:
 from torch import nn
 from torch.nn import functional as F
 
-VOCABULARY, LENGTH, BATCH = 10_000, 25, 64
+BATCH, LENGTH, VOCABULARY, WIDTH = map(int, sys.argv[5:9]) if len(sys.argv) == 9 else (64, 25, 10_000, 256)
 
 
 class Bahdanau(nn.Module):
-    def __init__(self, embedding=256, hidden=512):
+    def __init__(self, embedding=WIDTH, hidden=2 * WIDTH):
         super().__init__()
         self.source = nn.Embedding(VOCABULARY, embedding)
         self.target = nn.Embedding(VOCABULARY, embedding)
@@ -47,7 +48,7 @@ class Bahdanau(nn.Module):
 
 
 class Luong(nn.Module):
-    def __init__(self, hidden=512):
+    def __init__(self, hidden=2 * WIDTH):
         super().__init__()
         self.source = nn.Embedding(VOCABULARY, hidden)
         self.target = nn.Embedding(VOCABULARY, hidden)
@@ -100,17 +101,17 @@ class Recurrent(nn.Module):
 
 
 class Transformer(nn.Module):
-    def __init__(self, depth=256):
+    def __init__(self, depth=WIDTH):
         super().__init__()
         self.source = nn.Embedding(VOCABULARY, depth)
         self.target = nn.Embedding(VOCABULARY, depth)
-        self.register_buffer("positions", torch.randn(1, 256, depth) * 0.1)
-        self.core = nn.Transformer(depth, 4, 3, 3, 1024, dropout=0.0, batch_first=True)
+        self.register_buffer("positions", torch.randn(1, max(256, LENGTH), depth) * 0.1)
+        self.core = nn.Transformer(depth, max(1, depth // 64), 3, 3, 4 * depth, dropout=0.0, batch_first=True)
         self.out = nn.Linear(depth, VOCABULARY)
         self.register_buffer("causal", nn.Transformer.generate_square_subsequent_mask(LENGTH))
 
     def embed(self, table, ids):
-        return table(ids) * 16 + self.positions[:, : ids.shape[1]]
+        return table(ids) * WIDTH**0.5 + self.positions[:, : ids.shape[1]]
 
     def forward(self, source, before):
         t = before.shape[1]
