@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   Run run;
   for (const auto add :
        {add_train, add_translate, add_summarise, add_chat, add_classify, add_answer, add_caption, add_evaluate,
-        add_score, add_view, add_align, add_serve, add_data, add_mechanisms, add_info, add_pack}) {
+        add_score, add_view, add_align, add_serve, add_data, add_mechanisms, add_info, add_pack, add_export}) {
     add(app, run);
   }
   // After all other settings, because commands copy the settings when they are added.

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/protobuf.h"
 #include "text/lines.h"
 #include "text/subword_sampling.h"
 #include "text/utf8.h"
@@ -30,58 +31,15 @@ namespace {
 
 constexpr std::string_view kSpace = "\u2581";  // how SentencePiece writes a space in a piece
 
+constexpr std::string_view kModelFile = "SentencePiece model";
+
 enum class Model : uint8_t { kUnigram = 1, kBpe = 2 };  // as in SentencePiece's files
-
-// A minimal reader of the protocol buffers' wire format, sufficient to find one field.
-class Message {
- public:
-  explicit Message(std::string_view bytes) : bytes_(bytes) {}
-
-  // Moves to the next field; returns false at the end or if the message is malformed.
-  bool next() {
-    const uint64_t key = varint();
-    field_ = key >> 3;
-    value_ = 0;
-    payload_ = {};
-    switch (key & 7) {
-      case 0: value_ = varint(); break;
-      case 1: payload_ = take(8); break;
-      case 2: payload_ = take(varint()); break;
-      case 5: payload_ = take(4); break;
-      default: return false;
-    }
-    return field_ != 0;
-  }
-  uint64_t field() const { return field_; }
-  uint64_t value() const { return value_; }
-  std::string_view payload() const { return payload_; }
-
- private:
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64 && !bytes_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(take(1)[0]);
-      value |= uint64_t{byte & 0x7Fu} << shift;
-      if (byte < 0x80) break;
-    }
-    return value;
-  }
-  std::string_view take(uint64_t count) {
-    const std::string_view taken = bytes_.substr(0, count);
-    bytes_.remove_prefix(taken.size());
-    return taken;
-  }
-
-  std::string_view bytes_;
-  uint64_t field_ = 0, value_ = 0;
-  std::string_view payload_;
-};
 
 // ModelProto.trainer_spec (field 2) . model_type (field 3); the default is unigram.
 uint64_t model_type(std::string_view bytes) {
-  for (Message model(bytes); model.next();) {
+  for (ProtobufReader model(bytes, kModelFile); model.next();) {
     if (model.field() != 2) continue;
-    for (Message trainer(model.payload()); trainer.next();)
+    for (ProtobufReader trainer(model.payload(), kModelFile); trainer.next();)
       if (trainer.field() == 3) return trainer.value();
   }
   return static_cast<uint64_t>(Model::kUnigram);
@@ -91,10 +49,10 @@ uint64_t model_type(std::string_view bytes) {
 std::vector<bool> user_defined(std::string_view bytes) {
   constexpr uint64_t kUserDefined = 4;
   std::vector<bool> defined;
-  for (Message model(bytes); model.next();) {
+  for (ProtobufReader model(bytes, kModelFile); model.next();) {
     if (model.field() != 1) continue;
     defined.push_back(false);
-    for (Message piece(model.payload()); piece.next();)
+    for (ProtobufReader piece(model.payload(), kModelFile); piece.next();)
       if (piece.field() == 3) defined.back() = piece.value() == kUserDefined;
   }
   return defined;
