@@ -23,11 +23,16 @@ if(FOVEA_PROGRAM)
   install(TARGETS fovea)
   install(CODE "
     set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
-    file(MAKE_DIRECTORY \"\${prefix}/share/man/man1\" \"\${prefix}/share/bash-completion/completions\")
-    foreach(made \"man;share/man/man1/fovea.1\" \"bash;share/bash-completion/completions/fovea\")
-      list(GET made 0 what)
-      list(GET made 1 where)
-      execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${PROJECT_SOURCE_DIR}/tools/reference.py\"
+    foreach(made \"reference.py;man;share/man/man1/fovea.1\"
+        \"completions.py;bash;share/bash-completion/completions/fovea\"
+        \"completions.py;zsh;share/zsh/vendor-completions/_fovea\"
+        \"completions.py;fish;share/fish/vendor_completions.d/fovea.fish\")
+      list(GET made 0 tool)
+      list(GET made 1 what)
+      list(GET made 2 where)
+      get_filename_component(folder \"\${prefix}/\${where}\" DIRECTORY)
+      file(MAKE_DIRECTORY \"\${folder}\")
+      execute_process(COMMAND \"${Python3_EXECUTABLE}\" -B \"${PROJECT_SOURCE_DIR}/tools/\${tool}\"
         \"${PROJECT_BINARY_DIR}/fovea\" \${what} \"\${prefix}/\${where}\" COMMAND_ERROR_IS_FATAL ANY)
     endforeach()")
 endif()

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Generates documents from the program's own help: docs/command-reference.md, docs/recipe-reference.md, the tables of
-docs/attention.md, a man page, and completions for bash.
+docs/attention.md, and a man page.
 
     tools/reference.py PROGRAM docs DOCS          writes the documents; with `--check` fails if they are not current
     tools/reference.py PROGRAM man FILE
-    tools/reference.py PROGRAM bash FILE
 """
 import json
 import pathlib
@@ -33,11 +32,6 @@ def all_commands(program):
         yield (name,)
         for sub in commands(program, name):
             yield name, sub
-
-
-def flags(program, name):
-    helps = [output_of(program, *words, "--help") for words in all_commands(program) if words[0] == name]
-    return sorted(set(re.findall(r"(?<![\w-])(--[a-z][a-z-]*)", "\n".join(helps))))
 
 
 def command_reference(program):
@@ -89,21 +83,10 @@ def man_page(program):
     return "\n".join(out) + "\n"
 
 
-def completions(program):
-    names = commands(program)
-    out = ["# bash completion of fovea", "_fovea() {", '  local word=${COMP_WORDS[COMP_CWORD]}',
-           "  if [ \"$COMP_CWORD\" -eq 1 ]; then", f'    COMPREPLY=($(compgen -W "{" ".join(names)} --help --version" -- "$word"))',
-           "    return", "  fi", '  case "$word" in', "    -*)", '      case "${COMP_WORDS[1]}" in']
-    for name in names:
-        out.append(f'        {name}) COMPREPLY=($(compgen -W "{" ".join(flags(program, name))}" -- "$word")) ;;')
-    out += ["      esac ;;", '    *) COMPREPLY=($(compgen -f -- "$word")) ;;', "  esac", "}", "complete -o filenames -F _fovea fovea", ""]
-    return "\n".join(out)
-
-
 def main():
     program, what, where = sys.argv[1:4]
     if what != "docs":
-        pathlib.Path(where).write_text(man_page(program) if what == "man" else completions(program))
+        pathlib.Path(where).write_text(man_page(program))
         return 0
     stale = []
     for path, text in documents(program, pathlib.Path(where)):
