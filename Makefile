@@ -4,12 +4,13 @@
 # One more than there are cores: the page waits for the network.
 JOBS ?= $(shell expr $$(nproc) + 1)
 
-.PHONY: help build test demo asan tsan cuda bench format tidy packages clean
+.PHONY: help build test demo downloads asan tsan cuda bench format tidy packages clean
 
 help:
 	@echo "make build    build the program, build/release/fovea"
 	@echo "make test     build everything and run the tests"
 	@echo "make demo     build, translate with a shipped model and look at its attention"
+	@echo "make downloads  what people download, in build/downloads: Debian packages and a tarball, the same bytes each time"
 	@echo "make asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make tsan     the tests under ThreadSanitizer"
 	@echo "make cuda     compile the CUDA backend's kernels; needs nvcc, no card"
@@ -37,6 +38,13 @@ build: packages
 
 demo: build
 	@tools/demo
+
+# Paths in the program and in the library are relative, so that the folder of the sources does not matter.
+downloads: packages
+	cmake --preset release -B build/downloads/build -DFOVEA_TESTS=OFF -DFOVEA_BENCH=OFF -DFOVEA_EXAMPLES=OFF \
+	  -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(CURDIR)/build/downloads/build=build"
+	cmake --build build/downloads/build -j $(JOBS)
+	tools/downloads build/downloads/build build/downloads
 
 bench: packages
 	cmake --preset release
