@@ -10,20 +10,12 @@
 
 namespace fovea::onnx {
 
-// The axes of inputs and outputs.
-inline const std::string kBatch = "batch", kSource = "source", kPast = "past";
-
 // A tensor that a step reads and computes anew for the next: input past.NAME, output present.NAME. Its first axis is
 // the batch. Before the first step it is the output initial.NAME of the encoder, or zeros in which `past` is 0.
 struct StepState {
   std::string name;
   bool from_encoder;
   Dimensions shape;
-};
-
-struct Named {
-  Port port;
-  Value value;
 };
 
 // What the graph of the encoder computes for all steps, and for the first.

@@ -1,6 +1,7 @@
 // Encoders as nodes: from a batch of inputs to states that a decoder or a classifier attends over.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "models/config.h"
@@ -8,6 +9,15 @@
 #include "onnx/ops.h"
 
 namespace fovea::onnx {
+
+// The axes of inputs and outputs.
+inline const std::string kBatch = "batch", kSource = "source", kPast = "past";
+
+// A value that becomes an output.
+struct Named {
+  Port port;
+  Value value;
+};
 
 struct State {
   Value state, cell_state;  // [B,H]; the cell state is for LSTM only
@@ -18,7 +28,7 @@ struct Encoded {
   int64_t depth = 0;           // D
   Value mask;                  // bool [B,S]; absent: all states count
   std::vector<State> initial;  // the final states of a recurrent encoder, one for each of its layers
-  Value attentions;            // of a Transformer's encoder, [B,L,H,S,S]
+  Named attentions;            // of a Transformer's encoder or a non-local block, [B,L,H,S,S]; may be absent
 };
 
 // A batch of token ids, int64 [B,S] and their numbers int64 [B].
@@ -30,12 +40,8 @@ bool encoder_is_recurrent(const ModelConfig& config);
 Encoded encode_text(const ModelConfig& config, const Tokens& source);
 Encoded encode_recurrent(const ModelConfig& config, const Tokens& source);
 Encoded encode_transformer(const ModelConfig& config, const Tokens& source);
-// The feature map of a picture.
-struct ImageMap {
-  int64_t rows, columns, channels;
-};
-// Pictures uint8 [B,size,size,3].
-Encoded encode_images(const VisionConfig& config, const ImageMap& map, const Value& images);
+// Pictures uint8 [B,size,size,3]. `depth` is that of the states.
+Encoded encode_images(const VisionConfig& config, int64_t depth, const Value& images);
 
 // The mean of the states that count, [B,D].
 Value mean_state(const Encoded& encoded);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <optional>
+#include <algorithm>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -119,12 +119,8 @@ Json add_graphs(std::unique_ptr<Graph> encoder, const Encoded& encoded, const Fo
   return steps_json(prepared, step.states);
 }
 
-void output_attentions(Graph& g, const Encoded& encoded, const ModelConfig& config) {
-  if (!encoded.attentions) return;
-  g.output({"encoder_self_attention",
-            Type::kFloat,
-            {kBatch, config.encoder_layers, config.self_attention.heads, kSource, kSource}},
-           encoded.attentions);
+void output_attentions(Graph& g, const Encoded& encoded) {
+  if (encoded.attentions.value) g.output(encoded.attentions.port, encoded.attentions.value);
 }
 
 Tokens source_tokens(Graph& g) {
@@ -134,11 +130,10 @@ Tokens source_tokens(Graph& g) {
 
 Value pictures(Graph& g, int64_t size) { return g.input({"images", Type::kUint8, {kBatch, size, size, int64_t{3}}}); }
 
-Json image_json(const VisionConfig& config, const ImageMap& map) {
-  return {{"size", config.size}, {"rows", map.rows}, {"columns", map.columns}};
+Json image_json(const ImageEncoder& encoder, const VisionConfig& config) {
+  const Shape map = encoder.map_shape();
+  return {{"size", config.size}, {"rows", map[0]}, {"columns", map[1]}};
 }
-
-ImageMap map_of(const Shape& shape) { return {.rows = shape[0], .columns = shape[1], .channels = shape[2]}; }
 
 }  // namespace
 
@@ -148,7 +143,7 @@ Exported export_model(const LoadedModel& model) {
   Exported exported;
   auto graph = std::make_unique<Graph>("encoder", parameters);
   const Encoded encoded = encode_text(config.model, source_tokens(*graph));
-  output_attentions(*graph, encoded, config.model);
+  output_attentions(*graph, encoded);
   const Json steps = add_graphs(std::move(graph), encoded, config, parameters, exported);
   Json description = description_of(config.task, exported);
   description["architecture"] = config.model.architecture;
@@ -171,17 +166,18 @@ Exported export_model(const LoadedCaptioner& captioner) {
   const FolderConfig& config = captioner.loaded.config;
   std::vector<const Parameters*> parameters = {captioner.loaded.parameters.get()};
   if (captioner.extractor) parameters.push_back(&captioner.extractor->parameters());
-  const ImageMap map = map_of(captioner.map_shape());
   Exported exported;
   auto graph = std::make_unique<Graph>("encoder", parameters);
-  const Encoded encoded = encode_images(config.vision, map, pictures(*graph, config.vision.size));
+  const Encoded encoded =
+      encode_images(config.vision, captioner.encoder->depth(), pictures(*graph, config.vision.size));
+  output_attentions(*graph, encoded);
   const Json steps = add_graphs(std::move(graph), encoded, config, parameters, exported);
   Json description = description_of(config.task, exported);
   description["architecture"] = config.model.architecture;
   description["steps"] = steps;
   description["vocabularies"] = {{"target", add_vocabulary(*captioner.loaded.target, "target", exported)}};
   description["ids"] = token_ids();
-  description["image"] = image_json(config.vision, map);
+  description["image"] = image_json(*captioner.encoder, config.vision);
   description["target"] = {
       {"longest", longest(captioner.loaded.model->max_target(), target_has_positions(config.model))}};
   add_file(description, exported);
@@ -194,27 +190,21 @@ Exported export_model(const LoadedClassifier& classifier) {
   if (classifier.extractor) parameters.push_back(&classifier.extractor->parameters());
   Exported exported;
   auto graph = std::make_unique<Graph>("classifier", parameters);
-  std::optional<ImageMap> map;
-  Encoded encoded;
-  if (config.of_images()) {
-    map = map_of(classifier.image_encoder().map_shape());
-    encoded = encode_images(config.vision, *map, pictures(*graph, config.vision.size));
-  } else {
-    encoded = encode_text(config.model, source_tokens(*graph));
-    output_attentions(*graph, encoded, config.model);
-  }
+  const Encoded encoded = config.of_images() ? encode_images(config.vision, classifier.image_encoder().depth(),
+                                                             pictures(*graph, config.vision.size))
+                                             : encode_text(config.model, source_tokens(*graph));
+  output_attentions(*graph, encoded);
   const Classified classified = classify(config.classifier, encoded);
   graph->output({"logits", Type::kFloat, {kBatch, std::ssize(config.labels)}}, classified.logits);
   if (classified.weights) {
     const int64_t hops = config.classifier.has("structured") ? config.classifier.hops : 1;
-    const Dimension states = map ? Dimension(map->rows * map->columns) : Dimension(kSource);
-    graph->output({"pooling_attention", Type::kFloat, {kBatch, hops, states}}, classified.weights);
+    graph->output({"pooling_attention", Type::kFloat, {kBatch, hops, kSource}}, classified.weights);
   }
   exported.graphs.push_back(std::move(graph));
   Json description = description_of(config.task, exported);
   description["labels"] = config.labels;
-  if (map) {
-    description["image"] = image_json(config.vision, *map);
+  if (config.of_images()) {
+    description["image"] = image_json(classifier.image_encoder(), config.vision);
   } else {
     description["vocabularies"] = {{"source", add_vocabulary(*classifier.source, "source", exported)}};
     description["ids"] = token_ids();

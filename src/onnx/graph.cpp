@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <bit>
-#include <limits>
 
 #include "base/error.h"
 #include "ops/ops.h"
@@ -169,26 +168,21 @@ void Graph::store(const std::string& name, Type type, const std::vector<int64_t>
   initialisers_.message(5, tensor);
 }
 
-std::string Graph::bytes() const {
-  std::string graph = nodes_.bytes();
-  ProtobufWriter description;
-  description.bytes(2, name_);
-  graph += description.bytes();
-  graph += initialisers_.bytes();
-  ProtobufWriter ports;
+std::string Graph::bytes(int64_t most) const {
+  ProtobufWriter name, ports, opset, model;
+  name.bytes(2, name_);
   for (const Port& port : inputs_) ports.message(11, port_message(port));
   for (const Port& port : outputs_) ports.message(12, port_message(port));
-  graph += ports.bytes();
-  check(graph.size() < static_cast<size_t>(std::numeric_limits<int32_t>::max()) - 1024,
-        "onnx: {} has {:.1f} GB; expected at most 2 GB, the limit of a single ONNX file", name_,
-        static_cast<double>(graph.size()) / 1e9);
-  ProtobufWriter opset, model;
+  const std::string graph = nodes_.bytes() + name.bytes() + initialisers_.bytes() + ports.bytes();
   opset.bytes(1, "");
   opset.integer(2, kOpset);
   model.integer(1, kIrVersion);
   model.bytes(2, "fovea");
   model.bytes(7, graph);
   model.message(8, opset);
+  check(std::ssize(model.bytes()) <= most,
+        "onnx: the graph {} has {:.2f} GB; expected at most {:.2f} GB, the limit of a single ONNX file", name_,
+        static_cast<double>(model.bytes().size()) / 1e9, static_cast<double>(most) / 1e9);
   return model.bytes();
 }
 

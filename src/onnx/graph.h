@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
@@ -101,8 +102,8 @@ class Graph {
   const std::string& name() const { return name_; }
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
-  // The graph as a file: a ModelProto. Error above 2 GB, the largest size of a message of protocol buffers.
-  std::string bytes() const;
+  // The graph as a file: a ModelProto. Error if it is larger than `most`, by default the limit of protocol buffers.
+  std::string bytes(int64_t most = std::numeric_limits<int32_t>::max()) const;
 
  private:
   const Parameter* find(std::string_view name) const;

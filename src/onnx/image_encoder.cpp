@@ -5,17 +5,27 @@
 
 namespace fovea::onnx {
 
-Encoded encode_images(const VisionConfig& config, const ImageMap& map, const Value& images) {
+Encoded encode_images(const VisionConfig& config, int64_t depth, const Value& images) {
   Graph& g = images.graph();
-  const Value cells = reshape(transpose(image_network(config, images), {0, 2, 3, 1}), {0, map.rows * map.columns, -1});
-  const int64_t depth = config.depth > 0 ? config.depth : map.channels;
-  Value states = config.depth > 0 ? linear("encoder.projection", cells) : cells;
-  if (config.positions == "learned") states = states + g.weight("encoder.positions");
-  if (config.positions == "sinusoidal") {
-    states = states + g.tensor("sinusoids", {map.rows * map.columns, depth},
-                               [&] { return sinusoidal_grid(map.rows, map.columns, depth); });
+  NonLocalWeights weights;
+  Map map = image_network(config, images, weights);
+  if (config.depth > 0) {
+    map.x = transpose(linear("encoder.projection", transpose(map.x, {0, 2, 3, 1})), {0, 3, 1, 2});
   }
-  return {.states = states, .depth = depth};
+  if (g.has_weight("encoder.nonlocal.g.weight")) map = nonlocal("encoder.nonlocal", config.nonlocal, map, weights);
+  const int64_t cells = map.pixels * map.pixels;
+  Encoded encoded{.states = transpose(reshape(map.x, {0, 0, cells}), {0, 2, 1}), .depth = depth};
+  if (config.positions == "learned") encoded.states = encoded.states + g.weight("encoder.positions");
+  if (config.positions == "sinusoidal") {
+    encoded.states = encoded.states + g.tensor("sinusoids", {cells, depth},
+                                               [&] { return sinusoidal_grid(map.pixels, map.pixels, depth); });
+  }
+  if (weights.weights) {
+    encoded.attentions = {
+        {"encoder_self_attention", Type::kFloat, {kBatch, int64_t{1}, int64_t{1}, weights.rows, weights.columns}},
+        weights.weights};
+  }
+  return encoded;
 }
 
 }  // namespace fovea::onnx

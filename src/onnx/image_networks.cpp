@@ -12,11 +12,11 @@ namespace {
 
 std::string vision(const std::string& name) { return std::string(kVisionPrefix) + name; }
 
-// A feature map and its height and width.
-struct Map {
-  Value x;  // [B,C,pixels,pixels]
-  int64_t pixels;
-};
+// With frozen networks the block is in the encoder.
+bool has_nonlocal(const Graph& g) { return g.has_weight(vision("nonlocal.g.weight")); }
+Map nonlocal_block(const VisionConfig& config, const Map& x, NonLocalWeights& weights) {
+  return nonlocal(vision("nonlocal"), config.nonlocal, x, weights);
+}
 
 // A convolution with TensorFlow's SAME padding. Weights are [O,height,width,C], or [height,width,C] of a depthwise
 // convolution; ONNX's are [O,C,height,width].
@@ -46,7 +46,7 @@ Map conv(const std::string& name, const Map& in, int64_t stride) {
   return {y, (in.pixels + stride - 1) / stride};
 }
 
-Map relu(const Map& map) { return {relu(map.x), map.pixels}; }
+Map relu(const Map& map) { return {onnx::relu(map.x), map.pixels}; }
 
 Map batch_norm(const std::string& name, const Map& map) {
   Graph& g = map.x.graph();
@@ -71,54 +71,65 @@ Map mobilenet_block(const std::string& name, const MobileNetBlock& sizes, bool r
   return residual ? Map{y.x + x.x, y.pixels} : y;
 }
 
-// Layers after the one that attention reads have no parameters.
-Value mobilenet_edgetpu(const VisionConfig& config, const Value& images) {
+// Layers after the one that attention reads have no parameters. A non-local block is before the last layer.
+Map mobilenet_edgetpu(const VisionConfig& config, const Value& images, NonLocalWeights& weights) {
   Graph& g = images.graph();
+  const auto block_name = [](size_t i) { return vision(fmt::format("blocks.{}", i)); };
+  const auto has_block = [&](size_t i) {
+    return i < kMobileNetBlocks.size() && g.has_weight(block_name(i) + ".project.weight");
+  };
+  const bool head = g.has_weight(vision("head.weight"));
   Map x = normalise(images, config.size, kMobileNetCenter, kMobileNetScale);
   x = relu(conv(vision("stem"), x, 2));
   int64_t channels = kMobileNetStem;
-  for (size_t i = 0; i < kMobileNetBlocks.size(); ++i) {
-    const std::string name = vision(fmt::format("blocks.{}", i));
-    if (!g.has_weight(name + ".project.weight")) return x.x;
-    const Graph::Scope scope(g, name);
+  for (size_t i = 0; has_block(i); ++i) {
+    const Graph::Scope scope(g, block_name(i));
+    if (has_nonlocal(g) && !head && !has_block(i + 1)) x = nonlocal_block(config, x, weights);
     const MobileNetBlock& sizes = kMobileNetBlocks[i];
     const bool residual = sizes.stride == 1 && sizes.out == channels && i != kMobileNetWithoutResidual;
-    x = mobilenet_block(name, sizes, residual, x);
+    x = mobilenet_block(block_name(i), sizes, residual, x);
     channels = sizes.out;
   }
-  return g.has_weight(vision("head.weight")) ? relu(conv(vision("head"), x, 1)).x : x.x;
+  if (!head) return x;
+  if (has_nonlocal(g)) x = nonlocal_block(config, x, weights);
+  return relu(conv(vision("head"), x, 1));
 }
 
 Map conv_norm(const std::string& name, const Map& x, int64_t stride) {
   return batch_norm(name + ".norm", conv(name, x, stride));
 }
 
-Value resnet_small(const VisionConfig& config, const Value& images) {
+Map resnet_block(const std::string& name, const Map& x, int64_t stride) {
+  const Map y = conv_norm(name + ".second", relu(conv_norm(name + ".first", x, stride)), 1);
+  const bool projects = x.x.graph().has_weight(name + ".shortcut.weight");
+  return {onnx::relu(y.x + (projects ? conv_norm(name + ".shortcut", x, stride).x : x.x)), y.pixels};
+}
+
+// A non-local block is before the last residual block.
+Map resnet_small(const VisionConfig& config, const Value& images, NonLocalWeights& weights) {
   Graph& g = images.graph();
   Map x = relu(conv_norm(vision("stem"), normalise(images, config.size, kResnetCenter, kResnetScale), 2));
   for (size_t stage = 0; stage < kResnetChannels.size(); ++stage) {
     for (int64_t block = 0; block < kResnetBlocksOfStage; ++block) {
       const std::string name = vision(fmt::format("stages.{}.{}", stage, block));
-      if (!g.has_weight(name + ".first.weight")) return x.x;
+      if (!g.has_weight(name + ".first.weight")) return x;
       const Graph::Scope scope(g, name);
-      const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
-      const Map y = conv_norm(name + ".second", relu(conv_norm(name + ".first", x, stride)), 1);
-      const bool projects = g.has_weight(name + ".shortcut.weight");
-      x = {relu(y.x + (projects ? conv_norm(name + ".shortcut", x, stride).x : x.x)), y.pixels};
+      const bool last = block + 1 == kResnetBlocksOfStage &&
+                        !g.has_weight(vision(fmt::format("stages.{}.0.first.weight", stage + 1)));
+      if (has_nonlocal(g) && last) x = nonlocal_block(config, x, weights);
+      x = resnet_block(name, x, stage > 0 && block == 0 ? 2 : 1);
     }
   }
-  return x.x;
+  return x;
 }
 
 }  // namespace
 
-Value image_network(const VisionConfig& config, const Value& images) {
-  check(config.nonlocal == "none", "onnx: non-local blocks are not exported: expected vision.nonlocal = none, got {}",
-        config.nonlocal);
-  if (config.network == "mobilenet-edgetpu") return mobilenet_edgetpu(config, images);
+Map image_network(const VisionConfig& config, const Value& images, NonLocalWeights& weights) {
+  if (config.network == "mobilenet-edgetpu") return mobilenet_edgetpu(config, images, weights);
   check(config.network == "resnet-small", "onnx: expected vision.network = mobilenet-edgetpu or resnet-small, got {}",
         config.network);
-  return resnet_small(config, images);
+  return resnet_small(config, images, weights);
 }
 
 }  // namespace fovea::onnx

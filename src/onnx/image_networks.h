@@ -2,11 +2,11 @@
 #pragma once
 
 #include "models/vision_config.h"
-#include "onnx/ops.h"
+#include "onnx/nonlocal.h"
 
 namespace fovea::onnx {
 
-// Pictures uint8 [B,size,size,3] -> the feature map [B,C,y,x].
-Value image_network(const VisionConfig& config, const Value& images);
+// Pictures uint8 [B,size,size,3] -> the feature map. The weights of a non-local block are added to `weights`.
+Map image_network(const VisionConfig& config, const Value& images, NonLocalWeights& weights);
 
 }  // namespace fovea::onnx

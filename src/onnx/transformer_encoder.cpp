@@ -51,7 +51,10 @@ Encoded encode_transformer(const ModelConfig& config, const Tokens& source) {
   return {.states = final_norm("encoder.norm", config, x),
           .depth = config.embedding,
           .mask = mask,
-          .attentions = concat(weights, 1)};
+          .attentions = {{"encoder_self_attention",
+                          Type::kFloat,
+                          {kBatch, config.encoder_layers, config.self_attention.heads, kSource, kSource}},
+                         concat(weights, 1)}};
 }
 
 }  // namespace fovea::onnx

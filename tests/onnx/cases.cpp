@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "decode/test_models.h"
+#include "models/nonlocal.h"
 #include "text/vocabulary.h"
 
 namespace fovea::onnx {
@@ -148,11 +149,12 @@ Source source_of(const std::vector<int32_t>& ids) {
           .lengths = from_host(kLengths, {kBatchSize}, cpu)};
 }
 
-Json encoder_outputs(const std::vector<AttentionTrace>& traces) {
+// Of the encoder's own attention. Rows after the end of a text are not compared.
+Json encoder_outputs(const std::vector<AttentionTrace>& traces, bool of_text) {
   const auto self = layers_of(traces, AttentionKind::kEncoderSelf, &AttentionTrace::weights);
   if (self.empty()) return Json::object();
-  const auto counts = [](int64_t b, int64_t t) { return t < kLengths[static_cast<size_t>(b)]; };
-  return {{"encoder_self_attention", stacked(self, 0, kLongest, kLongest, counts)}};
+  const auto counts = [&](int64_t b, int64_t t) { return !of_text || t < kLengths[static_cast<size_t>(b)]; };
+  return {{"encoder_self_attention", stacked(self, 0, self[0].shape[2], self[0].shape[3], counts)}};
 }
 
 Case text_case(const Setup& setup) {
@@ -183,7 +185,7 @@ Case text_case(const Setup& setup) {
   return {setup.name,
           export_model(loaded),
           {{"inputs", source_inputs(ids)},
-           {"expected", encoder_outputs(forced.attentions)},
+           {"expected", encoder_outputs(forced.attentions, true)},
            {"steps", steps_of(forced, target, kLongest, copied)}}};
 }
 
@@ -244,11 +246,11 @@ Case caption_case(const std::string& name, const VisionConfig& vision) {
   return {name,
           export_model(captioner),
           {{"inputs", image_inputs(images)},
-           {"expected", Json::object()},
+           {"expected", encoder_outputs(forced.attentions, false)},
            {"steps", steps_of(forced, target, cells, Json::object())}}};
 }
 
-Json class_outputs(const Classified& classified) {
+Json class_outputs(const Classified& classified, bool of_text) {
   const auto values = [](const Var& x, const std::vector<int64_t>& shape) {
     return tensor("float32", shape, to_host<float>(x.value()));
   };
@@ -257,7 +259,7 @@ Json class_outputs(const Classified& classified) {
     const Shape& shape = classified.weights.shape();
     expected["pooling_attention"] = values(classified.weights, {shape[0], shape[2], shape[3]});
   }
-  expected.update(encoder_outputs(classified.attentions));
+  expected.update(encoder_outputs(classified.attentions, of_text));
   return expected;
 }
 
@@ -290,10 +292,10 @@ Case classifier_case(const std::string& encoder, const std::vector<std::string>&
   const std::vector<int32_t> ids = random_ids(random, kBatchSize * kLongest);
   return {"classifier_" + encoder + "_" + pooling[0],
           export_model(loaded),
-          {{"inputs", source_inputs(ids)}, {"expected", class_outputs((*loaded.model)(source_of(ids), true))}}};
+          {{"inputs", source_inputs(ids)}, {"expected", class_outputs((*loaded.model)(source_of(ids), true), true)}}};
 }
 
-Case image_classifier_case(const VisionConfig& vision) {
+Case image_classifier_case(const std::string& name, const VisionConfig& vision) {
   ClassifierFolderConfig config;
   config.task = ClassifierFolderConfig::kImageTask;
   config.vision = vision;
@@ -302,9 +304,11 @@ Case image_classifier_case(const VisionConfig& vision) {
   const std::vector<Image> images = random_images(vision.size);
   Source source;
   source.images = loaded.image_encoder().network()->normalise(images, Device::cpu());
-  return {"classifier_of_images",
+  // A subsampled map has so many positions that their weights would be the largest file of all cases.
+  const bool captures = vision.size < 50;
+  return {name,
           export_model(loaded),
-          {{"inputs", image_inputs(images)}, {"expected", class_outputs((*loaded.model)(source))}}};
+          {{"inputs", image_inputs(images)}, {"expected", class_outputs((*loaded.model)(source, captures), false)}}};
 }
 
 void add_text_cases(std::vector<NamedCase>& cases) {
@@ -342,33 +346,45 @@ void add_text_cases(std::vector<NamedCase>& cases) {
   for (Setup& setup : all) cases.push_back({setup.name, [setup] { return text_case(setup); }});
 }
 
+void add_classifiers(std::vector<NamedCase>& cases) {
+  for (const std::string encoder : {"recurrent", "transformer"}) {
+    for (const std::string pooling : {"attention", "structured", "mean", "max"}) {
+      std::vector<std::string> poolings = {pooling};
+      if (pooling == "structured") poolings = {pooling, "mean", "max"};
+      cases.push_back({fmt::format("classifier_{}_{}", encoder, pooling),
+                       [=] { return classifier_case(encoder, poolings, pooling == "max" ? 7 : 0); }});
+    }
+  }
+}
+
+void add_image_cases(std::vector<NamedCase>& cases) {
+  const auto add = [&](const std::string& name, auto make, VisionConfig vision, auto&& change) {
+    change(vision);
+    cases.push_back({name, [=] { return make(name, vision); }});
+  };
+  const VisionConfig mobilenet = small_vision("mobilenet-edgetpu", "blocks.14", true);
+  const VisionConfig resnet = small_vision("resnet-small", "", false);
+  add("caption_frozen", caption_case, mobilenet, [](VisionConfig& v) { v.positions = "learned", v.depth = 8; });
+  add("caption_frozen_nonlocal", caption_case, mobilenet,
+      [](VisionConfig& v) { v.nonlocal = "gaussian", v.depth = 8; });
+  add("caption_trained", caption_case, resnet, [](VisionConfig& v) { v.positions = "sinusoidal"; });
+  add("caption_mobilenet_nonlocal", caption_case, mobilenet,
+      [](VisionConfig& v) { v.frozen = false, v.layer = "blocks.2", v.nonlocal = "embedded-gaussian"; });
+  for (const NonLocalForm& form : nonlocal_forms()) {
+    add(fmt::format("images_{}", form.name), image_classifier_case, resnet,
+        [&](VisionConfig& v) { v.layer = "stages.1", v.nonlocal = form.name; });
+  }
+  add("images_subsampled", image_classifier_case, resnet,
+      [](VisionConfig& v) { v.layer = "stages.0", v.nonlocal = "dot", v.size = 66; });
+}
+
 }  // namespace
 
 std::vector<NamedCase> all_cases() {
   std::vector<NamedCase> cases;
   add_text_cases(cases);
-  const auto add = [&](const std::string& name, auto make) { cases.push_back({name, make}); };
-  add("caption_frozen", [] {
-    VisionConfig vision = small_vision("mobilenet-edgetpu", "blocks.14", true);
-    vision.positions = "learned";
-    vision.depth = 8;
-    return caption_case("caption_frozen", vision);
-  });
-  add("caption_trained", [] {
-    VisionConfig vision = small_vision("resnet-small", "", false);
-    vision.positions = "sinusoidal";
-    return caption_case("caption_trained", vision);
-  });
-  add("classifier_of_images", [] { return image_classifier_case(small_vision("resnet-small", "stages.1", false)); });
-  for (const std::string encoder : {"recurrent", "transformer"}) {
-    for (const std::string pooling : {"attention", "structured", "mean", "max"}) {
-      add("classifier_" + encoder + "_" + pooling, [=] {
-        const std::vector<std::string> names =
-            pooling == "structured" ? std::vector<std::string>{pooling, "mean", "max"} : std::vector{pooling};
-        return classifier_case(encoder, names, pooling == "max" ? 7 : 0);
-      });
-    }
-  }
+  add_classifiers(cases);
+  add_image_cases(cases);
   return cases;
 }
 

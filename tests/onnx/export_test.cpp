@@ -145,17 +145,19 @@ TEST(Onnx, TheDescriptionNamesTheInputsAndOutputsOfTheGraphs) {
   }
 }
 
-TEST(Onnx, RefusesWhatItCannotExpressByItsSetting) {
-  FolderConfig config;
-  config.task = "caption";
-  config.target_words = 12;
-  config.vision = {.network = "resnet-small", .size = 32, .layer = {}, .weights = {}, .frozen = false};
-  config.vision.nonlocal = "dot";
-  Parameters parameters(Device::cpu());
-  LoadedCaptioner captioner = make_captioner(parameters, config);
-  parameters.allocate(1);
-  captioner.loaded.parameters = std::shared_ptr<const Parameters>(&parameters, [](const Parameters*) {});
-  EXPECT_ERROR(export_model(captioner), "expected vision.nonlocal = none, got dot");
+TEST(Onnx, RefusesAModelThatReadsMoreThanTokens) {
+  const TemporaryFolder folder;
+  folder.file("config.json", R"({"task": "answer"})");
+  EXPECT_ERROR(export_folder(folder.path(), folder.file("new")), "a model of the task answer is not exported to ONNX");
+  EXPECT_FALSE(std::filesystem::exists(folder.file("new")));
+}
+
+TEST(Onnx, RefusesAGraphAboveTheLargestFile) {
+  const Case one = all_cases().front().make();
+  const Graph& graph = *one.exported.graphs[0];
+  const std::string bytes = graph.bytes();
+  EXPECT_ERROR(graph.bytes(1000), "the limit of a single ONNX file");
+  EXPECT_EQ(graph.bytes(std::ssize(bytes)), bytes);
 }
 
 TEST(Onnx, WritesAFolder) {
