@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "fovea/commands.h"
+#include "onnx/export.h"
 #include "store/shipped.h"
 
 namespace fovea::app {
@@ -22,7 +23,10 @@ struct ExportFormat {
 };
 
 const std::vector<ExportFormat>& formats() {
-  static const std::vector<ExportFormat> all = {};
+  static const std::vector<ExportFormat> all = {
+      {"onnx", "graphs of an encoder and of a step of the decoder, or of a classifier, for onnxruntime and others.",
+       onnx::export_folder},
+  };
   return all;
 }
 

@@ -1,6 +1,6 @@
 #include "models/image_encoder.h"
 
-#include <cmath>
+#include "models/positions.h"
 
 namespace fovea {
 
@@ -17,24 +17,9 @@ Shape map_of(const VisionConfig& config) {
   return make_image_network(never_allocated, without_nonlocal(config))->map_shape();
 }
 
-// The first half of a vector encodes the row and the second half the column, each as Vaswani et al. 2017 encode a
-// position in a sentence.
 Tensor sinusoids(int64_t rows, int64_t columns, int64_t depth, Device device) {
-  std::vector<float> x(static_cast<size_t>(rows * columns * depth));
-  const int64_t half = depth / 2;
-  const auto encode = [](int64_t place, int64_t count, float* to) {
-    for (int64_t i = 0; i < count; ++i) {
-      const double wavelength = std::pow(10000.0, static_cast<double>(i / 2 * 2) / static_cast<double>(count));
-      const double angle = static_cast<double>(place) / wavelength;
-      to[i] = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
-    }
-  };
-  for (int64_t cell = 0; cell < rows * columns; ++cell) {
-    encode(cell / columns, half, &x[static_cast<size_t>(cell * depth)]);
-    encode(cell % columns, depth - half, &x[static_cast<size_t>(cell * depth + half)]);
-  }
   const ArenaScope heap(nullptr);  // captured CUDA graphs read it at its address
-  return from_host(x, {rows * columns, depth}, device);
+  return from_host(sinusoidal_grid(rows, columns, depth), {rows * columns, depth}, device);
 }
 
 }  // namespace

@@ -4,37 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
 
 #include "models/image_network.h"
+#include "models/mobilenet_edgetpu.h"
 #include "models/nonlocal.h"
 
 namespace fovea {
 
 namespace {
 
-struct BlockSizes {
-  enum class Kind { kProjectOnly, kFused, kDepthwise } kind;
-  int64_t window, stride, expanded, out;
-};
+using BlockSizes = MobileNetBlock;
 using Kind = BlockSizes::Kind;
-constexpr int64_t kStem = 32, kHead = 1280;
-constexpr std::array kBlocks = {
-    BlockSizes{Kind::kProjectOnly, 1, 1, 32, 16}, BlockSizes{Kind::kFused, 3, 2, 128, 32},
-    BlockSizes{Kind::kFused, 3, 1, 128, 32},      BlockSizes{Kind::kFused, 3, 1, 128, 32},
-    BlockSizes{Kind::kFused, 3, 1, 128, 32},      BlockSizes{Kind::kFused, 3, 2, 256, 48},
-    BlockSizes{Kind::kFused, 3, 1, 192, 48},      BlockSizes{Kind::kFused, 3, 1, 192, 48},
-    BlockSizes{Kind::kFused, 3, 1, 192, 48},      BlockSizes{Kind::kDepthwise, 3, 2, 384, 96},
-    BlockSizes{Kind::kDepthwise, 3, 1, 384, 96},  BlockSizes{Kind::kDepthwise, 3, 1, 384, 96},
-    BlockSizes{Kind::kDepthwise, 3, 1, 384, 96},  BlockSizes{Kind::kDepthwise, 3, 1, 768, 96},
-    BlockSizes{Kind::kDepthwise, 3, 1, 384, 96},  BlockSizes{Kind::kDepthwise, 3, 1, 384, 96},
-    BlockSizes{Kind::kDepthwise, 3, 1, 384, 96},  BlockSizes{Kind::kDepthwise, 5, 2, 768, 160},
-    BlockSizes{Kind::kDepthwise, 5, 1, 640, 160}, BlockSizes{Kind::kDepthwise, 5, 1, 640, 160},
-    BlockSizes{Kind::kDepthwise, 5, 1, 640, 160}, BlockSizes{Kind::kDepthwise, 3, 1, 1280, 192},
-};
-constexpr size_t kWithoutResidual = 13;  // though its sizes would allow a residual connection
 
 // He et al. 2015: keeps the variance of what passes through rectifiers.
 Conv2d::Options he(int64_t fan_in) {
@@ -77,7 +59,7 @@ class Block {
 
 std::vector<std::string> layer_names() {
   std::vector<std::string> names = {"stem"};
-  for (size_t i = 0; i < kBlocks.size(); ++i) names.push_back(fmt::format("blocks.{}", i));
+  for (size_t i = 0; i < kMobileNetBlocks.size(); ++i) names.push_back(fmt::format("blocks.{}", i));
   names.emplace_back("head");
   return names;
 }
@@ -87,23 +69,23 @@ class MobileNetEdgeTpu final : public ImageNetwork {
   // Layers after the one that is asked for are left out.
   MobileNetEdgeTpu(Parameters& parameters, const VisionConfig& config)
       : size_(config.size),
-        stem_(parameters, prefix() + "stem", 3, kStem,
+        stem_(parameters, prefix() + "stem", 3, kMobileNetStem,
               same_padding({.height = 3, .width = 3, .stride_y = 2, .stride_x = 2}, size_, size_), he(27)) {
     const int64_t last = layer_index(config, layer_names());
     pixels_ = pixels_after(size_, 2);
-    channels_ = kStem;
+    channels_ = kMobileNetStem;
     for (int64_t layer = 1; layer <= last; ++layer) {
       if (layer == last && config.nonlocal != "none") {
         nonlocal_.emplace(parameters, prefix() + "nonlocal", config.nonlocal, channels_, subsamples(pixels_));
       }
       const auto i = static_cast<size_t>(layer - 1);
-      if (i == kBlocks.size()) {
-        head_.emplace(parameters, prefix() + "head", channels_, kHead, Window{}, he(channels_));
-        channels_ = kHead;
+      if (i == kMobileNetBlocks.size()) {
+        head_.emplace(parameters, prefix() + "head", channels_, kMobileNetHead, Window{}, he(channels_));
+        channels_ = kMobileNetHead;
         break;
       }
-      const BlockSizes& sizes = kBlocks[i];
-      const bool residual = sizes.stride == 1 && sizes.out == channels_ && i != kWithoutResidual;
+      const BlockSizes& sizes = kMobileNetBlocks[i];
+      const bool residual = sizes.stride == 1 && sizes.out == channels_ && i != kMobileNetWithoutResidual;
       blocks_.emplace_back(parameters, prefix() + fmt::format("blocks.{}", i), sizes, pixels_, channels_, residual);
       pixels_ = pixels_after(pixels_, sizes.stride);
       channels_ = sizes.out;
@@ -124,7 +106,7 @@ class MobileNetEdgeTpu final : public ImageNetwork {
   }
   Shape map_shape() const override { return {pixels_, pixels_, channels_}; }
   Tensor normalise(std::span<const Image> images, Device device) const override {
-    return normalised(images, size_, 128.0f, 0.007874015718698502f, device);
+    return normalised(images, size_, kMobileNetCenter, kMobileNetScale, device);
   }
   std::vector<AttentionInfo> attentions() const override {
     return nonlocal_ ? std::vector{nonlocal_->info()} : std::vector<AttentionInfo>{};

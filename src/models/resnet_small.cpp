@@ -3,19 +3,16 @@
 // is added right before the last residual block, as Wang et al. 2018 do.
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <deque>
 
 #include "models/image_network.h"
 #include "models/nonlocal.h"
+#include "models/resnet_small.h"
 
 namespace fovea {
 
 namespace {
-
-constexpr std::array<int64_t, 3> kChannels = {16, 32, 64};
-constexpr int64_t kBlocksOfStage = 2;
 
 // A 3x3 convolution with batch norm, or a 1x1 one for a shortcut.
 class ConvNorm {
@@ -57,7 +54,7 @@ class ResidualBlock {
 
 std::vector<std::string> layer_names() {
   std::vector<std::string> names = {"stem"};
-  for (size_t i = 0; i < kChannels.size(); ++i) names.push_back(fmt::format("stages.{}", i));
+  for (size_t i = 0; i < kResnetChannels.size(); ++i) names.push_back(fmt::format("stages.{}", i));
   return names;
 }
 
@@ -65,15 +62,15 @@ class ResnetSmall final : public ImageNetwork {
  public:
   // Stages after the layer that is asked for are left out.
   ResnetSmall(Parameters& parameters, const VisionConfig& config)
-      : size_(config.size), stem_(parameters, prefix() + "stem", 3, kChannels[0], window_of(3, 2, size_)) {
+      : size_(config.size), stem_(parameters, prefix() + "stem", 3, kResnetChannels[0], window_of(3, 2, size_)) {
     const int64_t last = layer_index(config, layer_names());
     check(last > 0 || config.nonlocal == "none", "vision.nonlocal: expected a vision.layer after the stem");
     pixels_ = (size_ + 1) / 2;
-    channels_ = kChannels[0];
+    channels_ = kResnetChannels[0];
     for (int64_t stage = 0; stage < last; ++stage) {
-      const int64_t out = kChannels[static_cast<size_t>(stage)];
-      for (int64_t block = 0; block < kBlocksOfStage; ++block) {
-        if (config.nonlocal != "none" && stage + 1 == last && block + 1 == kBlocksOfStage) {
+      const int64_t out = kResnetChannels[static_cast<size_t>(stage)];
+      for (int64_t block = 0; block < kResnetBlocksOfStage; ++block) {
+        if (config.nonlocal != "none" && stage + 1 == last && block + 1 == kResnetBlocksOfStage) {
           nonlocal_.emplace(parameters, prefix() + "nonlocal", config.nonlocal, channels_, subsamples(pixels_));
         }
         const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
@@ -97,7 +94,7 @@ class ResnetSmall final : public ImageNetwork {
   }
   Shape map_shape() const override { return {pixels_, pixels_, channels_}; }
   Tensor normalise(std::span<const Image> images, Device device) const override {
-    return normalised(images, size_, 127.5f, 1.0f / 64.0f, device);
+    return normalised(images, size_, kResnetCenter, kResnetScale, device);
   }
   std::vector<AttentionInfo> attentions() const override {
     return nonlocal_ ? std::vector{nonlocal_->info()} : std::vector<AttentionInfo>{};

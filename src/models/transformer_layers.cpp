@@ -3,22 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/positions.h"
+
 namespace fovea {
 
 namespace {
 
 Tensor sinusoids(int64_t count, int64_t depth, Device device, DType dtype) {
-  std::vector<float> x(static_cast<size_t>(count * depth));
-  for (int64_t i = 0; i < depth; i += 2) {
-    const double share = static_cast<double>(i) / static_cast<double>(depth), wavelength = std::pow(10000.0, share);
-    for (int64_t t = 0; t < count; ++t) {
-      const double angle = static_cast<double>(t) / wavelength;
-      float* cell = &x[static_cast<size_t>(t * depth + i)];
-      cell[0] = static_cast<float>(std::sin(angle));
-      if (i + 1 < depth) cell[1] = static_cast<float>(std::cos(angle));
-    }
-  }
-  return cast(Var(from_host(x, {count, depth}, device)), dtype).value();
+  return cast(Var(from_host(sinusoidal_positions(count, depth), {count, depth}, device)), dtype).value();
 }
 
 // x [T,B,D] + rows [T,D] for every sentence.
