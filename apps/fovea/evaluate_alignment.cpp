@@ -57,7 +57,7 @@ std::vector<Row> rows_for(const RecordedAttention& cross, bool rolls_out) {
   for (size_t i = 0; i < count; ++i) {
     Row row = rows[i];
     row.name += ", input step";
-    row.align.step = "input";
+    row.heads.step = "input";
     rows.push_back(std::move(row));
   }
   return rows;
@@ -110,7 +110,7 @@ void print(const std::vector<Row>& rows, const Row* best, bool json) {
     list.push_back({{"name", row.name}, {"aer", s.error_rate()}, {"precision", s.precision()}, {"recall", s.recall()}});
     if (best == nullptr) continue;
     list.back().update({{"heads", row.heads.heads}, {"layer", row.heads.layer}, {"head", row.heads.head}});
-    list.back()["step"] = row.align.step == "input" ? "input" : "output";
+    list.back()["step"] = row.heads.step == "input" ? "input" : "output";
     list.back()["best"] = &row == best;
   }
   if (json) {
@@ -148,7 +148,7 @@ int evaluate_alignment(const AlignmentTest& test, const ModelFlags& models) {
     config.best_heads = best->heads.heads;
     config.best_layer = best->heads.layer;
     config.best_head = best->heads.head;
-    config.best_step = best->align.step == "input" ? "input" : "output";
+    config.best_step = best->heads.step == "input" ? "input" : "output";
     save_config(find_model(models.models.front()), config);
     fmt::print(stderr, "stored \"{}\" as the best heads of {}, for --heads best\n", best->name, models.models.front());
   }

@@ -38,7 +38,7 @@ struct FolderConfig {
   // best_layer and best_head count from 1, and 0 means all. A folder with best_head but without best_heads means "one".
   std::string best_heads;
   int64_t best_layer = 0, best_head = 0;
-  std::string best_step;  // as in view/align.h; empty for output
+  std::string best_step;  // as in view/reduce.h; empty for output
   DecodingDefaults decoding;
   ModelConfig model;
 

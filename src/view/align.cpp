@@ -18,11 +18,6 @@ void AlignOptions::describe(Fields& f) {
         "What to number: words separated by spaces, subword pieces, or auto: words separated by spaces, and pieces "
         "where a script has no spaces (Chinese, Japanese, Thai).")
       .choices({"auto", "spaces", "pieces"});
-  f.add("step", step,
-        "The step of decoding whose attention aligns a target token: output, the one that predicted it; input, the one "
-        "after it, which reads it (Chen et al. 2020: better with a transformer); auto: output, or what was measured as "
-        "best with heads best.")
-      .choices({"auto", "output", "input"});
 }
 
 namespace {
@@ -56,9 +51,7 @@ struct WordWeights {
   std::vector<double> weights;
 };
 
-// `delay` is 1 if the step after a token aligns it, otherwise 0.
-WordWeights word_weights(const Grid& grid, const std::vector<int64_t>& targets, const std::vector<int64_t>& sources,
-                         int64_t delay) {
+WordWeights word_weights(const Grid& grid, const std::vector<int64_t>& targets, const std::vector<int64_t>& sources) {
   const auto count = [](const std::vector<int64_t>& words) {
     return words.empty() ? 0 : std::max<int64_t>(0, *std::max_element(words.begin(), words.end()) + 1);
   };
@@ -70,12 +63,11 @@ WordWeights word_weights(const Grid& grid, const std::vector<int64_t>& targets, 
   }
   for (int64_t t = 0; t < grid.height(); ++t) {
     const int64_t row = targets[static_cast<size_t>(t)];
-    const int64_t step = std::min(t + delay, grid.height() - 1);
     for (int64_t s = 0; row >= 0 && s < grid.width(); ++s) {
       const int64_t column = sources[static_cast<size_t>(s)];
-      if (column < 0 || is_absent(grid.at(step, s))) continue;
+      if (column < 0 || is_absent(grid.at(t, s))) continue;
       result.weights[static_cast<size_t>(row * result.columns + column)] +=
-          static_cast<double>(grid.at(step, s)) / pieces[static_cast<size_t>(row)];
+          static_cast<double>(grid.at(t, s)) / pieces[static_cast<size_t>(row)];
     }
   }
   return result;
@@ -87,14 +79,8 @@ Alignment align(const AttentionRecord& record, const ReduceOptions& heads, const
   const std::string kind = heads.attention == "auto" ? default_attention(record) : heads.attention;
   check(!heads.words && kind == "cross", "align: expected the cross attention over pieces");
   const Grid grid = reduce(record, heads);
-  bool by_input = options.step == "input";
-  for (const RecordedAttention& a : record.attentions) {
-    if (options.step == "auto" && selects_best(a, heads) && a.kind == kind && a.model == heads.member - 1) {
-      by_input = a.best.step == "input";
-    }
-  }
   const WordWeights w = word_weights(grid, word_numbers(record.target, record.target_text, options.count),
-                                     word_numbers(record.source, record.source_text, options.count), by_input ? 1 : 0);
+                                     word_numbers(record.source, record.source_text, options.count));
   Alignment links;
   for (int64_t t = 0; t < w.rows; ++t) {
     const auto row = w.weights.begin() + t * w.columns;

@@ -12,7 +12,6 @@ struct AlignOptions {
   std::string method = "argmax";
   double threshold = 0.2;
   std::string count = "auto";
-  std::string step = "auto";
 
   void describe(Fields& fields);
 };

@@ -27,6 +27,11 @@ void ReduceOptions::describe(Fields& f) {
       .at_least(0);
   f.add("words", words, "Merge subword tokens into words: source columns are summed, target rows averaged.");
   f.add("member", member, "Ensembles: the model to show, counted from 1.").at_least(1);
+  f.add("step", step,
+        "The step of decoding whose cross attention belongs to a target token: output, the one that predicted it; "
+        "input, the one after it, which reads it (Chen et al. 2020: aligns better with a transformer); auto: what was "
+        "measured as best where that is shown, else output.")
+      .choices({"auto", "output", "input"});
 }
 
 namespace {
@@ -141,6 +146,13 @@ std::vector<float> rollout(const RecordedAttention& a) {
     result = result.empty() ? mixed : product(mixed, result, a.rows, a.rows, a.columns);
   }
   return result;
+}
+
+// Gives every row the weights of the step after it, which reads its token. The last token is read by no step.
+void shift_to_input_step(std::vector<float>& weights, int64_t columns) {
+  if (weights.empty()) return;
+  weights.insert(weights.end(), weights.end() - columns, weights.end());
+  weights.erase(weights.begin(), weights.begin() + columns);
 }
 
 // Rolls self-attention out through its own layers, and cross attention through the layers of the encoder.
@@ -317,6 +329,12 @@ bool selects_best(const RecordedAttention& attention, const ReduceOptions& optio
   return !attention.best.heads.empty() && options.layer == 0 && options.head == 0;
 }
 
+bool shows_input_step(const RecordedAttention& attention, const ReduceOptions& options) {
+  if (attention.kind != "cross" || !attention.row_labels.empty()) return false;
+  return options.step == "input" ||
+         (options.step == "auto" && selects_best(attention, options) && attention.best.step == "input");
+}
+
 Grid normalise_rows(Grid grid) {
   const auto width = grid.width();
   for (auto row = grid.weights.begin(); row != grid.weights.end(); row += width) {
@@ -338,6 +356,10 @@ Grid reduce(const AttentionRecord& record, const ReduceOptions& asked) {
     const Range range = range_of(a, options);
     grid.weights = combine(a, range, options.heads == "max");
     grid.title = title_of(a, options, range);
+  }
+  if (shows_input_step(a, asked)) {
+    shift_to_input_step(grid.weights, std::ssize(grid.weights) / std::max<int64_t>(1, a.rows));
+    grid.title += ", at the step that reads each token";
   }
   if (selects_best(a, asked)) grid.title += " (the best by measured AER)";
   return with_labels(std::move(grid), record, a, options);

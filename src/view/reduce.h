@@ -19,6 +19,7 @@ struct ReduceOptions {
   int64_t head = 0;
   bool words = false;
   int64_t member = 1;
+  std::string step = "auto";  // of cross attention: "output", "input", or "auto", which is what was measured as best
 
   void describe(Fields& fields);
 };
@@ -29,6 +30,8 @@ std::string default_attention(const AttentionRecord& record);
 Grid reduce(const AttentionRecord& record, const ReduceOptions& options);
 // Whether the options select what was measured as best: they say so, or say "auto" and it was measured.
 bool selects_best(const RecordedAttention& attention, const ReduceOptions& options);
+// Whether a row of cross attention is that of the step that reads its token, after the one that predicted it.
+bool shows_input_step(const RecordedAttention& attention, const ReduceOptions& options);
 // Every row divided by its largest weight, so that rows with spread-out attention are as strong as others. The title
 // says so. A row without attention stays as it is. web/src/model/grid.ts computes the same.
 Grid normalise_rows(Grid grid);

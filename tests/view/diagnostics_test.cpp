@@ -37,10 +37,10 @@ TEST(Align, CountsWordsByWhiteSpace) {
   EXPECT_EQ(align(record, {}, {.method = "threshold", .threshold = 0.3}), (Alignment{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
   EXPECT_EQ(align(record, {}, {.count = "pieces"}), (Alignment{{0, 0}, {0, 1}, {2, 2}}));
   // By the step after each token: "use" is read by the step of the end mark, which attends to no word.
-  EXPECT_EQ(align(record, {}, {.step = "input"}), (Alignment{{1, 0}, {1, 1}}));
+  EXPECT_EQ(align(record, {.step = "input"}, {}), (Alignment{{1, 0}, {1, 1}}));
   record.attentions[0].best = {"mean", 0, 0, "input"};
   EXPECT_EQ(align(record, {.heads = "best"}, {}), (Alignment{{1, 0}, {1, 1}}));
-  EXPECT_EQ(align(record, {.heads = "best"}, {.step = "output"}), (Alignment{{0, 0}, {1, 1}, {1, 2}}));
+  EXPECT_EQ(align(record, {.heads = "best", .step = "output"}, {}), (Alignment{{0, 0}, {1, 1}, {1, 2}}));
 }
 
 // In Chinese every token counts as a word, unless spaces separate words.

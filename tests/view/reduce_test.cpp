@@ -84,6 +84,9 @@ TEST(Reduce, RefusesWhatIsNotThere) {
   AttentionRecord measured = record;
   measured.attentions[0].best = {"one", 2, 1};
   EXPECT_EQ(reduce(measured, {.heads = "best"}).title, "cross attention, layer 2, head 1 (the best by measured AER)");
+  measured.attentions[0].best.step = "input";
+  EXPECT_EQ(reduce(measured, {.heads = "best"}).title,
+            "cross attention, layer 2, head 1, at the step that reads each token (the best by measured AER)");
   // auto is the best where it was measured, unless a layer is chosen.
   EXPECT_EQ(reduce(measured, {.heads = "auto"}).title, reduce(measured, {.heads = "best"}).title);
   EXPECT_EQ(reduce(measured, {.heads = "auto", .layer = 1}).title, reduce(measured, {.layer = 1}).title);

@@ -138,6 +138,7 @@ export const en = {
   palette: 'Colour map',
   'title.one': 'layer {layer}, head {head}',
   'title.best': 'best aligned when measured',
+  'title.reads': 'at the step that reads the word',
   'title.layer': 'layer {layer}',
   'title.mean': 'mean over {heads} heads',
   'title.mean.layers': 'mean over {layers} layers × {heads} heads',
@@ -332,6 +333,8 @@ export const en = {
   'intro.column': 'Each column is a word that it read.',
   'intro.colour': 'The {stronger} a cell, the more attention. A row adds up to 1, which is 100%.',
   'intro.example': 'Marked now: while writing “{row}”, the model gave {share} of its attention to “{column}”.',
+  'intro.example.reads':
+    'Marked now: when it had just written “{row}”, the model gave {share} of its attention to “{column}”.',
   'intro.done': 'Got it',
   'point.mouse': 'Point at',
   'point.touch': 'Tap',

@@ -17,6 +17,7 @@ export interface Reduction {
   words: boolean
   through: number // the number of layers of a rollout
   best?: boolean // the reduction with the best measured alignment
+  reads?: boolean // rows are those of the steps that read their tokens, not of those that predicted them
 }
 
 export type Reduce = 'mean' | 'max' | 'one' | 'rollout' | 'best'

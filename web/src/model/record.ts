@@ -103,6 +103,14 @@ export interface WireRecord {
   attentions: WireAttention[]
 }
 
+// What aligned words best when it was measured.
+export interface Best {
+  how: 'one' | 'mean' | 'max' | 'rollout'
+  layer: number // from 1; 0 for all
+  head: number
+  step: 'output' | 'input' // a token's row is that of the step that predicted it, or of the one that reads it
+}
+
 export interface Attention {
   kind: Kind
   mechanism: string
@@ -112,7 +120,7 @@ export interface Attention {
   rows: number
   columns: number
   rowLabels: string[] // of rows that are no tokens; otherwise empty
-  best: { how: 'one' | 'mean' | 'max' | 'rollout'; layer: number; head: number } | null // 0: all layers or heads
+  best: Best | null
   weights: Float32Array[] // [layer * heads + head], each [rows, columns]
 }
 
@@ -325,7 +333,7 @@ function readBest(from: unknown, { layers, heads }: Size): Attention['best'] {
   const how = (['mean', 'max', 'rollout'] as const).find((h) => best['heads'] === h) ?? 'one'
   const least = how === 'one' ? 1 : 0
   return isCount(best['layer'], least, layers) && isCount(best['head'], least, heads)
-    ? { how, layer: best['layer'], head: best['head'] }
+    ? { how, layer: best['layer'], head: best['head'], step: best['step'] === 'input' ? 'input' : 'output' }
     : null
 }
 

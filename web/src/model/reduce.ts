@@ -88,6 +88,13 @@ function rollout(a: Attention): Float32Array {
   return result!
 }
 
+// Gives every row the weights of the step after it, which reads its token. The last token is read by no step.
+function shiftToInputStep(weights: Float32Array, columns: number): Float32Array {
+  const shifted = weights.slice()
+  shifted.set(weights.subarray(columns))
+  return shifted
+}
+
 function notesOf(record: AttentionRecord, rows: AxisLabels): StepNote[] {
   const notes: StepNote[] = rows.labels.map(() => ({ probability: 1, alternatives: [] }))
   record.steps.forEach((step, t) => {
@@ -107,7 +114,11 @@ export function reduce(record: AttentionRecord, options: ReduceOptions): Grid | 
   if (!a || a.rows === 0 || a.columns === 0) return null
   const o = { ...options }
   const best = o.how === 'best' && a.best !== null
-  if (o.how === 'best') Object.assign(o, a.best ?? { how: 'mean' })
+  const reads = best && a.best!.step === 'input' && a.kind === 'cross'
+  if (o.how === 'best') {
+    const { how, layer, head } = a.best ?? { ...o, how: 'mean' }
+    Object.assign(o, { how, layer, head })
+  }
   if (o.how === 'rollout' && !canRollOut(record, o.kind)) o.how = 'mean'
   const range = rangeOf(a, o)
   let weights: Float32Array
@@ -122,11 +133,13 @@ export function reduce(record: AttentionRecord, options: ReduceOptions): Grid | 
   } else {
     weights = combine(a, range, o.how === 'max')
   }
+  if (reads) weights = shiftToInputStep(weights, a.columns)
   const single = range.layers[1] - range.layers[0] === 1
   return withLabels(record, a, o, {
     weights,
     through,
     best,
+    reads,
     layer: single ? range.layers[0] + 1 : 0,
     head: range.heads[1] - range.heads[0] === 1 ? range.heads[0] + 1 : 0,
     layers: range.layers[1] - range.layers[0],
@@ -138,6 +151,7 @@ interface Reduced {
   weights: Float32Array
   through: number
   best: boolean
+  reads: boolean
   layer: number
   head: number
   layers: number

@@ -131,6 +131,7 @@ export function titleOf(grid: Grid): string {
       parts.push(r.layers > 1 ? t(`${how}.layers`, { heads: r.heads, layers: r.layers }) : t(how, { heads: r.heads }))
   }
   if (r.how === 'rollout') parts.push(t('title.rollout', { layers: r.through }))
+  if (r.reads) parts.push(t('title.reads'))
   if (r.best) parts.push(t('title.best'))
   parts.push(r.words ? t('title.words') : t('title.pieces'))
   return parts.join(t('comma'))

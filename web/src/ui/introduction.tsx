@@ -44,7 +44,7 @@ export function Introduction() {
         <li>{t('intro.row', values)}</li>
         <li>{t('intro.column', values)}</li>
         <li>{t('intro.colour', values)}</li>
-        {column >= 0 && <li>{t('intro.example', values)}</li>}
+        {column >= 0 && <li>{t(g.reduction.reads ? 'intro.example.reads' : 'intro.example', values)}</li>}
       </ol>
       <button type="button" class="small" onClick={() => (introduced.value = true)}>
         {t('intro.done')}

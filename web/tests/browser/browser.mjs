@@ -1,7 +1,8 @@
-// A real Chromium and a server for the browser tests: the mock with the built page, or the server FOVEA_URL names.
+// A real Chromium and a server for the browser tests: the mock with the built page, or the server FOVEA_URL names. All files
+// of tests share them; all.mjs runs the files in one process.
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { after, before } from 'node:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { after, afterEach, before } from 'node:test'
 import { chromium } from 'playwright-core'
 import { serve } from '../../mock/server.mjs'
 
@@ -26,42 +27,81 @@ export async function open() {
   const troubles = [] // what the page complained of, and requests that left the machine
   const asked = []
 
-  const page = async (wanted = '', options = {}) => {
-    const hash = addressOf(wanted)
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US', ...options })
-    context.setDefaultTimeout(120_000) // a machine that is busy is slow
-    const it = await context.newPage()
+  // Pages with the same options share a context, and with it the compiled script.
+  const contexts = new Map()
+  const contextOf = async (options) => {
+    const key = JSON.stringify(options)
+    if (!contexts.has(key)) {
+      const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-US', ...options })
+      context.setDefaultTimeout(120_000) // a machine that is busy is slow
+      contexts.set(key, context)
+    }
+    return contexts.get(key)
+  }
+  const emptyPage = async (options = {}) => {
+    const it = await (await contextOf(options)).newPage()
     it.on('pageerror', (error) => troubles.push(`error: ${error.message}`))
     it.on('console', (message) => message.type() === 'error' && troubles.push(`console: ${message.text()}`))
     it.on('request', (request) => {
       const to = new URL(request.url())
       asked.push(to.href)
-      if (!['data:', 'blob:'].includes(to.protocol) && to.origin !== new URL(url).origin)
+      if (!['data:', 'blob:', 'file:'].includes(to.protocol) && to.origin !== new URL(url).origin)
         troubles.push(`request: ${to.href}`)
     })
+    return it
+  }
+  const page = async (wanted = '', options = {}) => {
+    const it = await emptyPage(options)
+    const hash = addressOf(wanted)
     await it.goto(`${url}${hash ? `#${hash}` : ''}`)
     return it
+  }
+  // What a page remembers belongs to one test.
+  const forget = async () => {
+    const pages = [...contexts.values()].flatMap((context) => context.pages())
+    await Promise.all(pages.map((it) => it.evaluate(() => localStorage.clear()).then(() => it.close())))
   }
   const close = async () => {
     await browser.close()
     server?.close()
   }
-  return { page, close, troubles, asked, url }
+  return { emptyPage, page, forget, close, troubles, asked, url }
 }
 
-// The same for a file of tests: opened before them, closed after them.
-export function visit() {
-  const it = {}
-  before(async () => {
-    if (!why) Object.assign(it, await open())
-  })
-  after(async () => {
-    if (why) return
-    await it.close()
+const it = {}
+if (!why) {
+  before(async () => void Object.assign(it, await open()))
+  afterEach(async () => {
+    await it.forget()
     // Every page was watched: nothing left the machine, the policy was never broken.
-    assert.deepEqual(it.troubles, [])
+    assert.deepEqual(it.troubles.splice(0), [])
   })
-  return it
+  after(() => it.close())
+}
+export const visit = () => it
+
+// axe finds nothing to complain of: all of its rules in light mode, those about colours in dark mode, too. `within` limits
+// it to a part of the page whose other parts were held against axe before.
+const kAxe = new URL('../../node_modules/axe-core/axe.min.js', import.meta.url)
+export async function isAccessible(page, where = '', within = null) {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(readFileSync(kAxe, 'utf8'))
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme })
+    await drawn(page)
+    const found = await page.evaluate(
+      async ([part, isDark]) => {
+        await Promise.all(document.getAnimations().map((animation) => animation.finished))
+        const { violations } = await window.axe.run(part ?? document, {
+          resultTypes: ['violations'],
+          preload: false,
+          ...(isDark && { runOnly: ['color-contrast', 'link-in-text-block'] }),
+        })
+        return violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html)}`)
+      },
+      [within, colorScheme === 'dark'],
+    )
+    assert.deepEqual(found, [], `${where} ${colorScheme}`)
+  }
 }
 
 // A model of a real server may bring no examples.

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { drawn, isMock, menu, settled, tokens, visit, why, written } from './browser.mjs'
+import { drawn, isAccessible, isMock, menu, settled, tokens, visit, why, written } from './browser.mjs'
 
 const skip = why || (isMock ? false : 'needs the models of the mock')
 const it = visit()
@@ -185,38 +185,26 @@ test('the caret in a word of the source selects its column', { skip }, async () 
 })
 
 test('the tour is walked with the keyboard, without a server, and is accessible', { skip }, async () => {
-  const axe = await readFile(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
-  for (const colorScheme of ['light', 'dark']) {
-    const page = await it.page('tour=1', { colorScheme, bypassCSP: true })
-    await page.waitForSelector('.tour')
-    await page.getByRole('button', { name: 'Next step' }).focus()
-    for (let i = 0; i < 6; ++i) await page.keyboard.press('Enter')
-    assert.match(await page.locator('.says').textContent(), /chooses “爱”, with probability 92\.5%/)
-    await page.evaluate(axe)
-    for (let at = 1; ; ++at) {
-      const { violations } = await page.evaluate(
-        (where) => window.axe.run(where ?? document, { resultTypes: ['violations'] }),
-        at === 1 ? null : '.tour',
-      )
-      assert.deepEqual(
-        violations.map((v) => `${at} ${v.id}: ${v.nodes[0].html}`),
-        [],
-      )
-      const next = page.getByRole('button', { name: 'Next', exact: true })
-      if ((await next.count()) === 0) break
-      await next.focus()
-      await page.keyboard.press('Enter')
-      await page.waitForFunction(
-        (n) => document.querySelector('.tour .pages .where').textContent.startsWith(`${n} `),
-        at + 1,
-      )
-    }
-    await page.getByRole('button', { name: 'Show the heads of my sentence' }).click()
-    await page.waitForSelector('.heads')
-    await page.context().close()
+  let page = await it.page('tour=1')
+  await page.waitForSelector('.tour')
+  await page.getByRole('button', { name: 'Next step' }).focus()
+  for (let i = 0; i < 6; ++i) await page.keyboard.press('Enter')
+  assert.match(await page.locator('.says').textContent(), /chooses “爱”, with probability 92\.5%/)
+  for (let at = 1; ; ++at) {
+    await isAccessible(page, `page ${at}`, at === 1 ? null : '.tour')
+    const next = page.getByRole('button', { name: 'Next', exact: true })
+    if ((await next.count()) === 0) break
+    await next.focus()
+    await page.keyboard.press('Enter')
+    await page.waitForFunction(
+      (n) => document.querySelector('.tour .pages .where').textContent.startsWith(`${n} `),
+      at + 1,
+    )
   }
+  await page.getByRole('button', { name: 'Show the heads of my sentence' }).click()
+  await page.waitForSelector('.heads')
   // With the server gone, sliders work: a window of 0 leaves one word.
-  const page = await it.page('tour=4')
+  page = await it.page('tour=4')
   await page.route('**/v1/**', (route) => route.abort())
   await page.reload()
   await page.getByRole('slider').fill('0')

@@ -5,25 +5,15 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { chromium } from 'playwright-core'
-import { executablePath, why } from './browser.mjs'
+import { visit, why } from './browser.mjs'
 
 const program = process.env.FOVEA_PROGRAM
 const skip = why || (program ? false : 'needs FOVEA_PROGRAM, the path of fovea')
 const folder = mkdtempSync(join(tmpdir(), 'fovea-html-'))
-const troubles = [] // errors of the script, and breaches of the Content-Security-Policy
-let browser
-
-before(async () => {
-  if (!skip) browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-})
-after(async () => {
-  await browser?.close()
-  rmSync(folder, { recursive: true })
-  assert.deepEqual(troubles, [])
-})
+const it = visit()
+after(() => rmSync(folder, { recursive: true }))
 
 async function open(view, ...options) {
   const cases = JSON.parse(readFileSync(new URL('../../../tests/view/cases/reductions.json', import.meta.url), 'utf8'))
@@ -43,10 +33,7 @@ async function open(view, ...options) {
     file,
     ...options,
   ])
-  const page = await browser.newPage({ viewport: { width: 1000, height: 800 } })
-  page.setDefaultTimeout(120_000) // a machine that is busy is slow
-  page.on('pageerror', (error) => troubles.push(`${view}: ${error.message}`))
-  page.on('console', (message) => message.type() === 'error' && troubles.push(`${view}: ${message.text()}`))
+  const page = await it.emptyPage({ viewport: { width: 1000, height: 800 } })
   await page.goto(pathToFileURL(file).href)
   return page
 }

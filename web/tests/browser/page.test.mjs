@@ -1,8 +1,19 @@
 // The page in a real browser: what a person does with it, and what must never happen while they do.
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { drawn, isMock, menu, openDecoding, settled, shaded, tokens, visit, why, written } from './browser.mjs'
+import {
+  drawn,
+  isAccessible,
+  isMock,
+  menu,
+  openDecoding,
+  settled,
+  shaded,
+  tokens,
+  visit,
+  why,
+  written,
+} from './browser.mjs'
 
 const kViews = ['heatmap', 'flow', 'heads', 'steps', 'tree', 'compare', 'diagnostics']
 const needsMock = why || (isMock ? false : 'needs what only the mock does')
@@ -73,9 +84,15 @@ test('playback steps', { skip: why }, async () => {
   assert.match(await page.locator('.where').textContent(), /^2 of/)
   assert.ok((await page.locator('.inspector h2').textContent()).startsWith('Step 2'))
   assert.ok((await page.locator('.inspector .bars li').count()) >= 2)
-  await page.getByRole('button', { name: 'Play' }).click()
-  await page.waitForFunction(() => document.querySelector('.where').textContent.startsWith('3 of'))
-  await page.getByRole('button', { name: 'Pause' }).click()
+  // Played and paused by the page's own clock: however slow this machine is, no step goes unseen.
+  await page.evaluate(async () => {
+    const button = document.querySelector('.player .play')
+    button.click()
+    while (!document.querySelector('.where').textContent.startsWith('3 of')) await new Promise((r) => setTimeout(r))
+    button.click()
+  })
+  await page.getByRole('button', { name: 'Play' }).waitFor()
+  assert.match(await page.locator('.where').textContent(), /^3 of/)
 })
 
 test('the address restores the state', { skip: why }, async () => {
@@ -142,30 +159,17 @@ test('a token that looks like HTML is text', { skip: why }, async () => {
 })
 
 test('axe finds nothing to complain of', { skip: why }, async () => {
-  const axe = await readFile(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
-  for (const colorScheme of ['light', 'dark']) {
-    const page = await it.page('beam=4&nbest=2&row=1', { colorScheme })
-    await settled(page)
-    await page.evaluate(axe)
-    for (const view of kViews) {
-      const tab = page.locator(`#tab-${view}`)
-      if ((await tab.count()) === 0) continue
-      await tab.click()
-      if (view === 'diagnostics') await menu(page, 'Decoding').selectOption('sampling')
-      await drawn(page)
-      for (const more of await page.locator('#panel details:not([open]) > summary').all()) await more.click()
-      const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
-      assert.deepEqual(
-        found.violations.map(
-          (v) =>
-            `${colorScheme} ${view} ${v.id}: ${v.nodes
-              .map((n) => n.html)
-              .slice(0, 2)
-              .join(' ')}`,
-        ),
-        [],
-      )
-    }
+  const page = await it.page('beam=4&nbest=2&row=1')
+  await settled(page)
+  for (const view of kViews) {
+    const tab = page.locator(`#tab-${view}`)
+    if ((await tab.count()) === 0) continue
+    await tab.click()
+    if (view === 'diagnostics') await menu(page, 'Decoding').selectOption('sampling')
+    await drawn(page)
+    for (const more of await page.locator('#panel details:not([open]) > summary').all()) await more.click()
+    const isWhole = view === 'heatmap' || view === 'diagnostics'
+    await isAccessible(page, view, isWhole ? null : '.views')
   }
 })
 

@@ -96,7 +96,7 @@ test('tokens are sampled as the page says', { skip: why }, async () => {
   await number(page, 'Temperature').fill('')
   await number(page, 'Temperature').blur()
   assert.equal(await number(page, 'Temperature').inputValue(), '1.5')
-  await page.waitForTimeout(400)
+  await page.waitForFunction(() => location.hash.includes('seed=2'))
   const again = await it.page(new URL(page.url()).hash.slice(1))
   await settled(again)
   assert.equal(await number(again, 'Seed').inputValue(), '2')
