@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 
 #include "base/error.h"
 #include "decode/options.h"
+#include "decode/shortlist.h"
 #include "ops/ops.h"
 #include "text/utf8.h"
 #include "text/words.h"
@@ -24,6 +26,9 @@ void TranslatorOptions::describe(Fields& f) {
       .at_least(0);
   f.add("max_source", max_source, "Maximum source length in tokens; longer lines are truncated with a warning.")
       .at_least(1);
+  f.add("shortlist", shortlist,
+        "Compute the probabilities of likely target words only, on a CPU: on, off, or a file that `fovea shortlist` "
+        "wrote; auto: on if the model's config.json says so.");
 }
 
 Precision precision_named(const std::string& name) {
@@ -117,10 +122,27 @@ bool is_quantised(const LoadedModel& loaded) {
   });
 }
 
+// The shortlist that the options name; null for none.
+std::shared_ptr<const Shortlist> shortlist_of(const std::vector<std::string>& folders, const LoadedModel& model,
+                                              const std::string& given, Device device) {
+  const bool by_default = given == "auto" && model.config.decoding.shortlist && device.on_host();
+  if (given == "off" || (given == "auto" && !by_default)) return nullptr;
+  check(device.on_host(), "--shortlist {}: expected a CPU, got {}: on a GPU the whole vocabulary costs little", given,
+        device);
+  check(!model.config.model.copies(), "{}: --shortlist {}: expected a model that does not copy words of its source",
+        folders.front(), given);
+  const bool of_folder = given == "on" || by_default;
+  const std::string path = of_folder ? shortlist_path(folders.front()) : given;
+  check(!of_folder || std::filesystem::exists(path), "{}: the model has no shortlist; `fovea shortlist` makes one",
+        path);
+  return Shortlist::load(path, *model.source, *model.target);
+}
+
 }  // namespace
 
 Translator::Translator(const std::vector<std::string>& folders, const TranslatorOptions& options)
     : Translator(load_models(folders, device_named(options.device)), runtime_options(options)) {
+  options_.shortlist = shortlist_of(folders, model(), options.shortlist, options_.device);
   if (options.precision == "auto" && options_.device.on_host() &&
       std::all_of(models_.begin(), models_.end(), is_quantised)) {
     options_.precision = Precision::kInt8;
@@ -318,6 +340,7 @@ SearchOptions Translator::options_of_search(const SearchOptions& given, int64_t 
   options.max_length = smaller_limit(given.max_length, max_target());
   options.edits = in_model_order(given.edits);
   options.constant_weights = options_.constant_weights;
+  options.shortlist = options_.shortlist.get();
   if (given.prefixes.empty()) return options;
   check(std::ssize(given.prefixes) == lines, "translate: expected a target prefix for each of {} lines, got {}", lines,
         given.prefixes.size());
