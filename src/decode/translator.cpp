@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "decode/options.h"
 #include "decode/shortlist.h"
+#include "kernels/cpu/cpu.h"
 #include "ops/ops.h"
 #include "text/utf8.h"
 #include "text/words.h"
@@ -18,9 +19,9 @@ namespace fovea {
 void TranslatorOptions::describe(Fields& f) {
   f.add("device", device, "Device: cpu, cuda, cuda:N, or auto (a GPU if there is one).");
   f.add("precision", precision,
-        "Precision of matrix products; auto: int8 on a CPU if the weights are stored in 8 bits, otherwise bf16 where "
-        "the "
-        "CPU has instructions for it.")
+        "Precision of matrix products; auto: int8 on a CPU if the weights are stored in 8 bits, otherwise the faster "
+        "one "
+        "of f32 and bf16, as `fovea info MODEL` says.")
       .choices({"auto", "f32", "bf16", "int8"});
   f.add("batch_tokens", batch_tokens, "Batch size for decoding, in source tokens; 0 for one that suits the device.")
       .at_least(0);
@@ -31,7 +32,8 @@ void TranslatorOptions::describe(Fields& f) {
         "wrote; auto: on if the model's config.json says so.");
 }
 
-Precision precision_named(const std::string& name) {
+Precision precision_named(const std::string& name, Device device) {
+  if (name == "auto") return device.on_host() ? fastest_precision() : Precision::kBF16;
   return name == "int8" ? Precision::kInt8 : name == "f32" ? Precision::kF32 : Precision::kBF16;
 }
 
@@ -87,8 +89,9 @@ class InOrder {
 };
 
 RuntimeOptions runtime_options(const TranslatorOptions& options) {
-  return {.device = device_named(options.device),
-          .precision = precision_named(options.precision),
+  const Device device = device_named(options.device);
+  return {.device = device,
+          .precision = precision_named(options.precision, device),
           .batches = {.tokens = options.batch_tokens},
           .max_source = options.max_source,
           .constant_weights = true};

@@ -130,8 +130,10 @@ void TrainingConfig::describe(Fields& f) {
       .at_least(0)
       .below(1)
       .also_called({"ema_decay", "exponential_smoothing"});
-  f.add("precision", precision, "Precision of matrix products: bf16 where the CPU has instructions for it.")
-      .choices({"f32", "bf16"})
+  f.add("precision", precision,
+        "Precision of matrix products; auto: bf16 on a GPU, on a CPU the faster one of f32 and bf16; bf16 needs "
+        "instructions for it.")
+      .choices({"auto", "f32", "bf16"})
       .also_called({"dtype", "fp16", "amp", "bf16"});
   f.add("pretrained", pretrained,
         "Start from a trained model: its folder. Parameters of the same name and shape, for instance the encoder's, "

@@ -62,7 +62,7 @@ struct TrainingConfig {
   int64_t accumulation = 1;
   double memory = 0;
   double ema = 0;
-  std::string precision = "bf16";
+  std::string precision = "auto";
   int64_t epochs = 0, steps = 0;
   double minutes = 0;
   double checkpoint_minutes = 10;
