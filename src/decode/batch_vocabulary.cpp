@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "decode/shortlist.h"
 
@@ -9,23 +10,30 @@ namespace fovea {
 
 namespace {
 
-// Writes the row of a sentence's list in the mask over `all` tokens, of which there are so many if all are computed.
-void mask_others(const std::vector<int32_t>& list, const std::vector<int32_t>& all, std::span<float> row) {
-  if (list.empty()) return;  // the whole vocabulary
-  std::fill(row.begin(), row.end(), -std::numeric_limits<float>::infinity());
-  auto at = all.begin();
-  for (const int32_t id : list) {
-    if (!all.empty()) at = std::lower_bound(at, all.end(), id);
-    row[static_cast<size_t>(all.empty() ? id : at - all.begin())] = 0.0f;
+// f32 [B,L] over the tokens `all`, or over the whole vocabulary if there are none.
+Tensor mask_of(const std::vector<std::vector<int32_t>>& lists, const std::vector<int32_t>& all, int64_t words,
+               Device device) {
+  std::vector<int32_t> column(static_cast<size_t>(words));  // of each token
+  std::iota(column.begin(), column.end(), 0);
+  for (size_t i = 0; i < all.size(); ++i) column[static_cast<size_t>(all[i])] = static_cast<int32_t>(i);
+  const auto width = all.empty() ? column.size() : all.size();
+  std::vector<float> mask(width * lists.size(), -std::numeric_limits<float>::infinity());
+  for (size_t b = 0; b < lists.size(); ++b) {
+    const std::span<float> row = std::span(mask).subspan(b * width, width);
+    if (lists[b].empty()) std::fill(row.begin(), row.end(), 0.0f);  // the whole vocabulary
+    for (const int32_t id : lists[b]) row[static_cast<size_t>(column[static_cast<size_t>(id)])] = 0.0f;
   }
+  return from_host(mask, {std::ssize(lists), static_cast<int64_t>(width)}, device);
 }
 
 }  // namespace
 
 BatchVocabulary batch_vocabulary(const SearchOptions& options, const CorpusView& sources, const Batch& batch) {
   if (options.shortlist == nullptr) return {};
+  const int64_t words = options.shortlist->target_words();
   std::vector<std::vector<int32_t>> lists;
-  std::vector<int32_t> all, wanted;
+  std::vector<int32_t> wanted;
+  TokenSet together(words);
   bool whole = false;
   for (const int64_t row : batch.rows) {
     wanted.clear();
@@ -36,17 +44,13 @@ BatchVocabulary batch_vocabulary(const SearchOptions& options, const CorpusView&
     }
     lists.push_back(options.shortlist->of(sources.source(row), wanted));
     whole = whole || lists.back().empty();
-    all.insert(all.end(), lists.back().begin(), lists.back().end());
+    together.add(lists.back());
   }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  if (whole) all.clear();
-  BatchVocabulary vocabulary{.ids = all, .mask = {}};
-  if (std::all_of(lists.begin(), lists.end(), [&](const auto& list) { return list == all; })) return vocabulary;
-  const auto width = whole ? static_cast<size_t>(options.shortlist->target_words()) : all.size();
-  std::vector<float> mask(width * lists.size());
-  for (size_t b = 0; b < lists.size(); ++b) mask_others(lists[b], all, std::span(mask).subspan(b * width, width));
-  vocabulary.mask = Var(from_host(mask, {std::ssize(lists), static_cast<int64_t>(width)}, batch.source.device()));
+  BatchVocabulary vocabulary;
+  if (!whole) vocabulary.ids = together.sorted();
+  const auto has_all = [&](const std::vector<int32_t>& list) { return list.size() == vocabulary.ids.size(); };
+  if (std::all_of(lists.begin(), lists.end(), has_all)) return vocabulary;
+  vocabulary.mask = Var(mask_of(lists, vocabulary.ids, words, batch.source.device()));
   return vocabulary;
 }
 

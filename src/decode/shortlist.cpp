@@ -1,6 +1,7 @@
 #include "decode/shortlist.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "base/error.h"
@@ -67,6 +68,20 @@ void ShortlistOptions::describe(Fields& f) {
       .at_least(1);
 }
 
+void TokenSet::add(std::span<const int32_t> ids) {
+  for (const int32_t id : ids) bits_[static_cast<size_t>(id) / 64] |= uint64_t{1} << (id % 64);
+}
+
+std::vector<int32_t> TokenSet::sorted() const {
+  std::vector<int32_t> ids;
+  for (size_t word = 0; word < bits_.size(); ++word) {
+    for (uint64_t left = bits_[word]; left != 0; left &= left - 1) {
+      ids.push_back(static_cast<int32_t>(64 * word) + std::countr_zero(left));
+    }
+  }
+  return ids;
+}
+
 Shortlist::Shortlist(std::vector<int32_t> common, const std::vector<std::vector<int32_t>>& candidates,
                      int64_t target_words)
     : target_words_(target_words) {
@@ -90,17 +105,18 @@ std::span<const int32_t> Shortlist::row(int64_t i) const {
 }
 
 std::vector<int32_t> Shortlist::of(std::span<const int32_t> source, std::span<const int32_t> wanted) const {
-  std::vector<int32_t> list(row(0).begin(), row(0).end());
+  TokenSet list(target_words_);
+  list.add(row(0));
   for (const int32_t token : source) {
     if (token == kEnd || token == kPad) continue;
     const std::span<const int32_t> found = row(token + 1);
     if (found.empty()) return {};
-    list.insert(list.end(), found.begin(), found.end());
+    list.add(found);
   }
-  list.insert(list.end(), wanted.begin(), wanted.end());
-  sort_unique(list);
-  if (2 * std::ssize(list) > target_words_) list.clear();
-  return list;
+  list.add(wanted);
+  std::vector<int32_t> ids = list.sorted();
+  if (2 * std::ssize(ids) > target_words_) ids.clear();
+  return ids;
 }
 
 void Shortlist::save(const std::string& path, const Vocabulary& source, const Vocabulary& target) const {

@@ -22,6 +22,17 @@ struct ShortlistOptions {
   void describe(Fields& fields);
 };
 
+// A set of token ids as bits: a union costs little more than reading its members.
+class TokenSet {
+ public:
+  explicit TokenSet(int64_t words) : bits_(static_cast<size_t>((words + 63) / 64)) {}
+  void add(std::span<const int32_t> ids);
+  std::vector<int32_t> sorted() const;
+
+ private:
+  std::vector<uint64_t> bits_;
+};
+
 class Shortlist {
  public:
   // `common` are the tokens of every list, candidates[s] those of source token s; both in any order.
