@@ -185,6 +185,11 @@ void TrainingConfig::describe(Fields& f) {
         "Learns from captions that the model samples: the more their CIDEr-D exceeds that of its greedy caption, the "
         "more likely they become (Rennie et al. 2017). A second stage, after training.pretrained.")
       .also_called({"scst", "self_critical_after"});
+  f.add(
+       "shortlist", shortlist,
+       "Estimate a shortlist of target words from the training text, with which the model decodes by default on a CPU, "
+       "as `fovea shortlist --store` does.")
+      .also_called({"lexical_table", "lex"});
 }
 
 void ValidationConfig::describe(Fields& f) {

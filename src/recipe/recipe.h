@@ -74,6 +74,7 @@ struct TrainingConfig {
   double baseline_decay = 0.99;
   bool self_critical = false;
   std::string pretrained;
+  bool shortlist = false;
 
   void describe(Fields& fields);
 };
