@@ -32,5 +32,6 @@ void add_mechanisms(CLI::App& app, Run& run);
 void add_info(CLI::App& app, Run& run);
 void add_pack(CLI::App& app, Run& run);
 void add_export(CLI::App& app, Run& run);
+void add_shortlist(CLI::App& app, Run& run);
 
 }  // namespace fovea::app

@@ -345,9 +345,12 @@ Json tune(EvaluateFlags& flags, const Translator& translator, TestSet set, const
 
 // Stores the search in the folders of the models, as their default.
 void store_search(const EvaluateFlags& flags) {
-  const DecodingDefaults defaults{flags.search.beam, flags.search.length_penalty, flags.paragraphs.split_above};
   for (const std::string& model : flags.models) {
     const std::string folder = find_model(model);
+    DecodingDefaults defaults = read_folder_config(folder).decoding;
+    defaults.beam = flags.search.beam;
+    defaults.length_penalty = flags.search.length_penalty;
+    defaults.split_above = flags.paragraphs.split_above;
     store_decoding_defaults(folder, defaults);
     fmt::print(stderr, "stored beam {}, length penalty {} and splitting above {} tokens as the defaults of {}\n",
                defaults.beam, defaults.length_penalty, defaults.split_above, folder);

@@ -7,6 +7,7 @@
 
 #include "base/thousands.h"
 #include "decode/options.h"
+#include "decode/shortlist.h"
 #include "fovea/commands.h"
 #include "kernels/cpu/cpu.h"
 #include "store/caption_folder.h"
@@ -62,6 +63,12 @@ void describe(const std::string& folder, LoadedModel loaded, bool tensors) {
   if (loaded.config.decoding.beam > 0) {
     fmt::print("decodes by default with beam {} and length penalty {}; splits lines above {} tokens\n",
                loaded.config.decoding.beam, loaded.config.decoding.length_penalty, default_split_above(loaded.config));
+  }
+  if (std::filesystem::exists(shortlist_path(folder))) {
+    const auto shortlist = Shortlist::load(shortlist_path(folder), *loaded.source, *loaded.target);
+    fmt::print("shortlist: {} target tokens for every sentence, {} for single source tokens; used {}\n",
+               thousands(shortlist->common()), thousands(shortlist->entries()),
+               loaded.config.decoding.shortlist ? "by default" : "with --shortlist on");
   }
   print_settings(fields_of(loaded.config), {"model."});
   if (tensors) print_tensors(*loaded.parameters);

@@ -35,9 +35,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", [] { return "fovea " FOVEA_VERSION "\n" + fovea::describe_cpu(); });
   app.require_subcommand(1);
   Run run;
-  for (const auto add :
-       {add_train, add_translate, add_summarise, add_chat, add_classify, add_answer, add_caption, add_evaluate,
-        add_score, add_view, add_align, add_serve, add_data, add_mechanisms, add_info, add_pack, add_export}) {
+  for (const auto add : {add_train, add_translate, add_summarise, add_chat, add_classify, add_answer, add_caption,
+                         add_evaluate, add_score, add_view, add_align, add_serve, add_data, add_mechanisms, add_info,
+                         add_pack, add_export, add_shortlist}) {
     add(app, run);
   }
   // After all other settings, because commands copy the settings when they are added.

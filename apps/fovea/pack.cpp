@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "decode/shortlist.h"
 #include "fovea/commands.h"
 #include "store/caption_folder.h"
 #include "store/classifier_folder.h"
@@ -28,6 +29,8 @@ int pack(const std::string& from, const std::string& to) {
     save_packed(to, load_classifier(folder, Device::cpu()));
   } else {
     save_packed(to, load_model(folder, Device::cpu()));
+    const std::string shortlist = shortlist_path(folder);
+    if (std::filesystem::exists(shortlist)) std::filesystem::copy_file(shortlist, shortlist_path(to));
   }
   const auto size = [](const std::string& of) {  // of all weights, in MB
     double bytes = 0;

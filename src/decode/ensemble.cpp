@@ -1,6 +1,10 @@
 #include "decode/ensemble.h"
 
 #include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "models/row_selection.h"
 
 namespace fovea {
 
@@ -50,14 +54,24 @@ TopTokens top_tokens(const Scores& scores, int64_t count) {
   return top;
 }
 
-HostTopTokens::HostTopTokens(const TopTokens& top) : count_(top.count), values_(to_host<float>(top.values)) {
+HostTopTokens::HostTopTokens(const TopTokens& top, std::span<const int32_t> vocabulary)
+    : count_(top.count), values_(to_host<float>(top.values)), vocabulary_(vocabulary) {
   if (top.lse) lse_ = to_host<float>(top.lse);
   if (top.index) index_ = to_host<int32_t>(top.index);
+}
+
+float HostTopTokens::log_prob_of(int64_t row, int32_t id) const {
+  assert(index_.empty());
+  if (vocabulary_.empty()) return log_prob(row, id);
+  const auto at = std::lower_bound(vocabulary_.begin(), vocabulary_.end(), id);
+  assert(at != vocabulary_.end() && *at == id);
+  return log_prob(row, at - vocabulary_.begin());
 }
 
 std::vector<NextToken> HostTopTokens::likeliest(int64_t row, int64_t max_count) const {
   std::vector<NextToken> tokens;
   for (int64_t i = 0; i < count_; ++i) {
+    if (std::isinf(log_prob(row, i))) continue;  // not in the sentence's shortlist
     if (id(row, i) != kPad && id(row, i) != kBegin) tokens.push_back({id(row, i), log_prob(row, i)});
   }
   const auto end = tokens.begin() + std::min(max_count, std::ssize(tokens));
@@ -67,18 +81,29 @@ std::vector<NextToken> HostTopTokens::likeliest(int64_t row, int64_t max_count) 
   return tokens;
 }
 
-Ensemble::Ensemble(std::span<const EncoderDecoder* const> models, const Source& source, const DecodeOptions& options) {
+Ensemble::Ensemble(std::span<const EncoderDecoder* const> models, const Source& source, const DecodeOptions& options,
+                   const Var& mask)
+    : mask_(mask) {
   for (const EncoderDecoder* model : models) decoders_.push_back(model->decode(source, options));
 }
 
-Ensemble::Ensemble(const Ensemble& other) : logits_(other.logits_) {
+Ensemble::Ensemble(const Ensemble& other) : logits_(other.logits_), mask_(other.mask_) {
   for (const auto& decoder : other.decoders_) decoders_.push_back(decoder->clone());
 }
 
 Scores Ensemble::step(const Tensor& ids) {
   logits_.clear();
-  for (const auto& decoder : decoders_) logits_.push_back(decoder->step(ids));
-  return average_probabilities(logits_);
+  for (const auto& decoder : decoders_) {
+    const Var logits = decoder->step(ids);
+    logits_.push_back(mask_ ? logits + mask_ : logits);
+  }
+  Scores scores = average_probabilities(logits_);
+  // The mean of probabilities that a softmax rounds up from 0 is not quite 0.
+  if (mask_ && logits_.size() > 1) {
+    const Var mean = Var(scores.scores).reshape(logits_[0].shape());
+    scores.scores = (mean + mask_).value().reshape(scores.scores.shape());
+  }
+  return scores;
 }
 
 void Ensemble::reorder(const Tensor& rows) {
@@ -87,6 +112,7 @@ void Ensemble::reorder(const Tensor& rows) {
 
 void Ensemble::select_sentences(const Tensor& sentences) {
   for (const auto& decoder : decoders_) decoder->select_sentences(sentences);
+  if (mask_) mask_ = select_rows(mask_, sentences);
 }
 
 std::vector<HostWeights> Ensemble::weights() const {

@@ -41,15 +41,19 @@ TopTokens top_tokens(const Scores& scores, int64_t count);
 // The same on the host.
 class HostTopTokens {
  public:
-  explicit HostTopTokens(const TopTokens& top);
+  // `vocabulary`: the tokens that the scores are of, in ascending order; empty: all.
+  explicit HostTopTokens(const TopTokens& top, std::span<const int32_t> vocabulary = {});
   int64_t count() const { return count_; }
   int32_t id(int64_t row, int64_t i) const {
-    return index_.empty() ? static_cast<int32_t>(i) : index_[static_cast<size_t>(row * count_ + i)];
+    const auto at = index_.empty() ? static_cast<int32_t>(i) : index_[static_cast<size_t>(row * count_ + i)];
+    return vocabulary_.empty() ? at : vocabulary_[static_cast<size_t>(at)];
   }
   float log_prob(int64_t row, int64_t i) const {
     const float score = values_[static_cast<size_t>(row * count_ + i)];
     return lse_.empty() ? score : score - lse_[static_cast<size_t>(row)];
   }
+  // log p of a token, where all tokens were asked for.
+  float log_prob_of(int64_t row, int32_t id) const;
   // At most `max_count` tokens, most likely first, without kPad and kBegin, which no text contains: to be sure of
   // `max_count` of them, count() must be larger by kNeverGenerated.
   std::vector<NextToken> likeliest(int64_t row, int64_t max_count) const;
@@ -59,11 +63,14 @@ class HostTopTokens {
   int64_t count_;
   std::vector<float> values_, lse_;
   std::vector<int32_t> index_;
+  std::span<const int32_t> vocabulary_;
 };
 
 class Ensemble {
  public:
-  Ensemble(std::span<const EncoderDecoder* const> models, const Source& source, const DecodeOptions& options);
+  // `mask` [B,L], if given, is added to the log-probabilities [K,B,L] of every model.
+  Ensemble(std::span<const EncoderDecoder* const> models, const Source& source, const DecodeOptions& options,
+           const Var& mask = {});
   ~Ensemble() = default;
   Ensemble(const Ensemble& other);
   Ensemble& operator=(const Ensemble&) = delete;
@@ -75,6 +82,7 @@ class Ensemble {
  private:
   std::vector<std::unique_ptr<DecoderState>> decoders_;
   std::vector<Var> logits_;
+  Var mask_;
 };
 
 }  // namespace fovea

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 
 #include "decode/batch_threads.h"
+#include "decode/batch_vocabulary.h"
 #include "decode/beam.h"
 #include "decode/ensemble.h"
 #include "decode/options.h"
@@ -103,13 +105,13 @@ class LockedWatcher : public SearchWatcher {
 
 class BatchSearch {
  public:
-  BatchSearch(std::span<const EncoderDecoder* const> models, const Batch& batch, const SearchOptions& options,
-              SearchWorkspace& workspace)
+  BatchSearch(std::span<const EncoderDecoder* const> models, const CorpusView& sources, const Batch& batch,
+              const SearchOptions& options, SearchWorkspace& workspace)
       : options_(options),
         device_(batch.source.device()),
         workspace_(workspace),
         beams_(beams_of(options)),
-        vocabulary_(batch.vocabulary) {
+        first_extended_(batch.vocabulary) {
     const std::vector<int32_t> lengths = to_host<int32_t>(batch.source_lengths);
     int64_t max_length = 1;
     for (size_t b = 0; b < batch.rows.size(); ++b) {
@@ -121,8 +123,11 @@ class BatchSearch {
     captures_graphs_ = options.constant_weights && options.edits.empty() && workspace.graphs.captures();
     // Graphs are captured for each maximum length, so there should be few of them.
     if (captures_graphs_) max_length = (max_length + kMaxLengthMultiple - 1) / kMaxLengthMultiple * kMaxLengthMultiple;
-    const DecodeOptions decode{beams_, max_length, {captures_weights(), options.capture_scores}, options.edits};
-    models_ = std::make_shared<Ensemble>(models, source_of(batch), decode);
+    BatchVocabulary vocabulary = batch_vocabulary(options, sources, batch);
+    vocabulary_ = std::move(vocabulary.ids);
+    const DecodeOptions decode{
+        beams_, max_length, {captures_weights(), options.capture_scores}, options.edits, vocabulary_};
+    models_ = std::make_shared<Ensemble>(models, source_of(batch), decode, vocabulary.mask);
     for (const EncoderDecoder* model : models) add_event(model->serial());
     for (const int64_t size : {batch.source.dim(0), batch.source.dim(1), beams_, max_length, batch.extended}) {
       add_event(static_cast<uint64_t>(size));
@@ -170,7 +175,7 @@ class BatchSearch {
   void take_step(int64_t step) {
     const Tensor ids = beam_table([&](int64_t k, int64_t b) {
       const int32_t id = at(b).last_id(k);
-      return vocabulary_ > 0 && id >= vocabulary_ ? kUnknown : id;
+      return first_extended_ > 0 && id >= first_extended_ ? kUnknown : id;
     });
     const Tensor rows = step > 0 ? parent_rows() : Tensor();
     const int64_t count = candidates_needed();
@@ -203,7 +208,7 @@ class BatchSearch {
 
   void advance_beams(const TopTokens& on_device) {
     const std::vector<HostWeights> weights = captures_weights() ? models_->weights() : std::vector<HostWeights>();
-    const HostTopTokens top(on_device);
+    const HostTopTokens top(on_device, vocabulary_);
     for (int64_t b = 0; b < batch(); ++b) {
       Beam& sentence = at(b);
       if (sentence.done()) continue;
@@ -256,7 +261,8 @@ class BatchSearch {
     for (int64_t i = 0; i < top.count(); ++i) {
       const NextToken candidate{top.id(row, i), top.log_prob(row, i)};
       if (std::find(banned.begin(), banned.end(), candidate.id) != banned.end()) continue;
-      if (vocabulary_ > 0 && candidate.log_prob < kImpossible) continue;
+      if (first_extended_ > 0 && candidate.log_prob < kImpossible) continue;
+      if (std::isinf(candidate.log_prob)) continue;  // not in the sentence's shortlist
       if (!options_.sample) {
         sentence.add_candidate(k, candidate.id, candidate.log_prob);
       } else if (options_.top_k == 0 || std::ssize(sampled_from_) < options_.top_k) {
@@ -273,9 +279,9 @@ class BatchSearch {
   static void add_forced(Beam& sentence, int64_t k, const std::vector<int32_t>& forced, const HostTopTokens& top,
                          int64_t row) {
     const int32_t best = *std::max_element(forced.begin(), forced.end(), [&](int32_t a, int32_t b) {
-      return top.log_prob(row, a) < top.log_prob(row, b);
+      return top.log_prob_of(row, a) < top.log_prob_of(row, b);
     });
-    sentence.add_candidate(k, best, top.log_prob(row, best));
+    sentence.add_candidate(k, best, top.log_prob_of(row, best));
   }
 
   void remove_done() {
@@ -300,7 +306,8 @@ class BatchSearch {
   const SearchOptions& options_;
   Device device_;
   SearchWorkspace& workspace_;
-  int64_t beams_, vocabulary_;  // vocabulary: of models that copy, the first extended id; else 0
+  int64_t beams_, first_extended_;   // first_extended: the id, of models that copy; else 0
+  std::vector<int32_t> vocabulary_;  // the tokens that are computed, see BatchVocabulary
   std::vector<Beam> sentences_;
   std::vector<size_t> active_;  // the indices of the sentences that are still in the batch
   std::shared_ptr<Ensemble> models_;
@@ -329,6 +336,7 @@ void search_batches(std::span<const EncoderDecoder* const> models, const CorpusV
   if (sources.size() == 0) return;
   check(given.prefixes.empty() || std::ssize(given.prefixes) == sources.size(),
         "search: expected as many target prefixes as sentences ({}), got {}", sources.size(), given.prefixes.size());
+  check(given.shortlist == nullptr || device.on_host(), "search: expected a shortlist on a CPU only, got {}", device);
   SearchOptions options = given;
   std::optional<LockedWatcher> watcher;
   if (given.watcher != nullptr) options.watcher = &watcher.emplace(*given.watcher);
@@ -346,7 +354,7 @@ void search_batches(std::span<const EncoderDecoder* const> models, const CorpusV
       return more;
     };
     for (Batch batch; next_in_arena(batch);) {
-      std::vector<std::vector<Hypothesis>> found = BatchSearch(models, batch, options, *workspace).run();
+      std::vector<std::vector<Hypothesis>> found = BatchSearch(models, corpus, batch, options, *workspace).run();
       finished(batch.rows, found);
     }
   });

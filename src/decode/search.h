@@ -12,6 +12,8 @@
 
 namespace fovea {
 
+class Shortlist;
+
 struct NextToken {
   int32_t id;
   float log_prob;
@@ -104,6 +106,9 @@ struct SearchOptions {
   std::vector<WeightEdit> edits;
   SearchWatcher* watcher = nullptr;
   const ImageSource* images = nullptr;  // the source tokens are numbers of these images
+  // Restricts each sentence to target tokens that may translate it, on a CPU; the tokens of its prefix are added. Null:
+  // none. Log-probabilities are of the softmax over a sentence's list.
+  const Shortlist* shortlist = nullptr;
   // Promises that the models' weights never change, so that decoding steps may be captured as CUDA graphs.
   bool constant_weights = false;
 

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 
 #include "base/error.h"
 #include "decode/options.h"
+#include "decode/shortlist.h"
+#include "kernels/cpu/cpu.h"
 #include "ops/ops.h"
 #include "text/utf8.h"
 #include "text/words.h"
@@ -16,17 +19,21 @@ namespace fovea {
 void TranslatorOptions::describe(Fields& f) {
   f.add("device", device, "Device: cpu, cuda, cuda:N, or auto (a GPU if there is one).");
   f.add("precision", precision,
-        "Precision of matrix products; auto: int8 on a CPU if the weights are stored in 8 bits, otherwise bf16 where "
-        "the "
-        "CPU has instructions for it.")
+        "Precision of matrix products; auto: int8 on a CPU if the weights are stored in 8 bits, otherwise the faster "
+        "one "
+        "of f32 and bf16, as `fovea info MODEL` says.")
       .choices({"auto", "f32", "bf16", "int8"});
   f.add("batch_tokens", batch_tokens, "Batch size for decoding, in source tokens; 0 for one that suits the device.")
       .at_least(0);
   f.add("max_source", max_source, "Maximum source length in tokens; longer lines are truncated with a warning.")
       .at_least(1);
+  f.add("shortlist", shortlist,
+        "Compute the probabilities of likely target words only, on a CPU: on, off, or a file that `fovea shortlist` "
+        "wrote; auto: on if the model's config.json says so.");
 }
 
-Precision precision_named(const std::string& name) {
+Precision precision_named(const std::string& name, Device device) {
+  if (name == "auto") return device.on_host() ? fastest_precision() : Precision::kBF16;
   return name == "int8" ? Precision::kInt8 : name == "f32" ? Precision::kF32 : Precision::kBF16;
 }
 
@@ -82,8 +89,9 @@ class InOrder {
 };
 
 RuntimeOptions runtime_options(const TranslatorOptions& options) {
-  return {.device = device_named(options.device),
-          .precision = precision_named(options.precision),
+  const Device device = device_named(options.device);
+  return {.device = device,
+          .precision = precision_named(options.precision, device),
           .batches = {.tokens = options.batch_tokens},
           .max_source = options.max_source,
           .constant_weights = true};
@@ -117,10 +125,27 @@ bool is_quantised(const LoadedModel& loaded) {
   });
 }
 
+// The shortlist that the options name; null for none.
+std::shared_ptr<const Shortlist> shortlist_of(const std::vector<std::string>& folders, const LoadedModel& model,
+                                              const std::string& given, Device device) {
+  const bool by_default = given == "auto" && model.config.decoding.shortlist && device.on_host();
+  if (given == "off" || (given == "auto" && !by_default)) return nullptr;
+  check(device.on_host(), "--shortlist {}: expected a CPU, got {}: on a GPU the whole vocabulary costs little", given,
+        device);
+  check(!model.config.model.copies(), "{}: --shortlist {}: expected a model that does not copy words of its source",
+        folders.front(), given);
+  const bool of_folder = given == "on" || by_default;
+  const std::string path = of_folder ? shortlist_path(folders.front()) : given;
+  check(!of_folder || std::filesystem::exists(path), "{}: the model has no shortlist; `fovea shortlist` makes one",
+        path);
+  return Shortlist::load(path, *model.source, *model.target);
+}
+
 }  // namespace
 
 Translator::Translator(const std::vector<std::string>& folders, const TranslatorOptions& options)
     : Translator(load_models(folders, device_named(options.device)), runtime_options(options)) {
+  options_.shortlist = shortlist_of(folders, model(), options.shortlist, options_.device);
   if (options.precision == "auto" && options_.device.on_host() &&
       std::all_of(models_.begin(), models_.end(), is_quantised)) {
     options_.precision = Precision::kInt8;
@@ -318,6 +343,7 @@ SearchOptions Translator::options_of_search(const SearchOptions& given, int64_t 
   options.max_length = smaller_limit(given.max_length, max_target());
   options.edits = in_model_order(given.edits);
   options.constant_weights = options_.constant_weights;
+  options.shortlist = options_.shortlist.get();
   if (given.prefixes.empty()) return options;
   check(std::ssize(given.prefixes) == lines, "translate: expected a target prefix for each of {} lines, got {}", lines,
         given.prefixes.size());

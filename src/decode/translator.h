@@ -21,11 +21,13 @@ struct TranslatorOptions {
   std::string precision = "auto";  // or f32, bf16, int8
   int64_t batch_tokens = 0;        // 0: as in RuntimeOptions
   int64_t max_source = 1000;
+  std::string shortlist = "auto";  // or off, on: that of the model's folder; or a file
 
   void describe(Fields& fields);
 };
 
-Precision precision_named(const std::string& name);  // f32, bf16 (or auto), int8
+// f32, bf16, int8; or auto: bf16 on a GPU, on a CPU the faster one of f32 and bf16.
+Precision precision_named(const std::string& name, Device device);
 
 // How models in memory are run.
 struct RuntimeOptions {
@@ -34,7 +36,8 @@ struct RuntimeOptions {
   // The batch sizes; the conventions of the source are the models'. 0 tokens: a size that suits the device and the
   // beam.
   BatchOptions batches;
-  int64_t max_source = 1000;      // as in TranslatorOptions
+  int64_t max_source = 1000;                   // as in TranslatorOptions
+  std::shared_ptr<const Shortlist> shortlist;  // for the vocabularies of the models; null: none
   bool constant_weights = false;  // promises that the weights never change, so that CUDA graphs may be captured
 };
 
@@ -99,6 +102,7 @@ class Translator {
   int64_t max_source() const;  // tokens of a line that are read
   int64_t max_target() const;  // tokens of a target, the end mark included; 0 for no limit
   Precision precision() const { return options_.precision; }
+  const Shortlist* shortlist() const { return options_.shortlist.get(); }
   const LoadedModel& model() const { return models_.front(); }
   std::span<const LoadedModel> models() const { return models_; }
 

@@ -33,6 +33,8 @@ struct DecodeOptions {
   int64_t longest = 256;  // the largest number of steps
   Capture capture;
   std::vector<WeightEdit> edits;
+  // The target tokens that logits are computed of, in this order; empty: all. Not for a model that copies.
+  std::vector<int32_t> vocabulary;
 };
 
 // The state of decoding B sentences with K beams each: caches, recurrent states. Row k*B+b is beam k of sentence b.
@@ -43,8 +45,8 @@ class DecoderState {
   virtual ~DecoderState() = default;
   // A copy that continues from here. Tensors are shared until one of the two advances.
   virtual std::unique_ptr<DecoderState> clone() const = 0;
-  // The tokens chosen last, i32 [K,B] -> logits of the next ones, [K,B,V], V with the extended ids. An extended id is
-  // passed as kUnknown.
+  // The tokens chosen last, i32 [K,B] -> logits of the next ones, [K,B,V], V with the extended ids, or the size of
+  // DecodeOptions::vocabulary. An extended id is passed as kUnknown.
   virtual Var step(const Tensor& tokens) = 0;
   // Beam k of sentence b continues from row rows[k,b]. i32 [K,B].
   virtual void reorder(const Tensor& rows) = 0;

@@ -1,6 +1,7 @@
 #include "models/heads.h"
 
 #include "models/pointer_head.h"
+#include "models/row_selection.h"
 
 namespace fovea {
 
@@ -16,9 +17,14 @@ class VocabularyLayer {
                     ? &embedding.table()
                     : &parameters.add("decoder.out.weight", {sizes.vocabulary, sizes.features}, Initialiser::glorot())),
         bias_(&parameters.add("decoder.out.bias", {sizes.vocabulary}, Initialiser::constant(0.0))) {}
-  Var operator()(const Var& features) const {
+  Var operator()(const Var& features, const OutputRows* rows) const {
     const bool narrow = product_precision() == Precision::kBF16 && Tape::current() != nullptr;
-    return linear(cast(features, narrow ? DType::kBF16 : weight_->value().dtype()), *weight_, *bias_);
+    const Var x = cast(features, narrow ? DType::kBF16 : weight_->value().dtype());
+    return rows != nullptr && rows->weight ? linear(x, rows->weight, rows->bias) : linear(x, *weight_, *bias_);
+  }
+  OutputRows select_rows(std::span<const int32_t> tokens) const {
+    if (tokens.empty()) return {};
+    return {Var(copy_rows(weight_->value(), tokens)), Var(copy_rows(bias_->value(), tokens))};
   }
 
  private:
@@ -30,7 +36,8 @@ class LinearHead final : public OutputHead {
  public:
   LinearHead(Parameters& parameters, const ModelConfig& config, const Embedding& embedding, const HeadSizes& sizes)
       : out_(parameters, config, embedding, sizes) {}
-  Var operator()(const HeadInput& input, AttentionTrace*) const override { return out_(input.features[0]); }
+  Var operator()(const HeadInput& input, AttentionTrace*) const override { return out_(input.features[0], input.rows); }
+  OutputRows select_rows(std::span<const int32_t> tokens) const override { return out_.select_rows(tokens); }
 
  private:
   VocabularyLayer out_;
@@ -44,8 +51,9 @@ class DeepHead final : public OutputHead {
         out_(parameters, config, embedding, {output_depth(config), sizes.vocabulary, sizes.memory}),
         dropout_(static_cast<float>(config.dropout)) {}
   Var operator()(const HeadInput& input, AttentionTrace*) const override {
-    return out_(dropout(tanh(hidden_(concat(input.features, input.features[0].rank() - 1))), dropout_));
+    return out_(dropout(tanh(hidden_(concat(input.features, input.features[0].rank() - 1))), dropout_), input.rows);
   }
+  OutputRows select_rows(std::span<const int32_t> tokens) const override { return out_.select_rows(tokens); }
 
  private:
   Linear hidden_;
@@ -66,6 +74,11 @@ std::unique_ptr<OutputHead> make(Parameters& parameters, const ModelConfig& conf
 
 Var OutputHead::losses(const HeadInput&, const KnownTargets&, AttentionTrace*) const {
   fail("losses: expected a head that copies");
+}
+
+OutputRows OutputHead::select_rows(std::span<const int32_t> tokens) const {
+  check(tokens.empty(), "shortlist: expected a model that does not copy words of its source");
+  return {};
 }
 
 CopySource OutputHead::prepare(const Encoded&) const { return {}; }

@@ -19,11 +19,17 @@ struct CopySource {
 };
 CopySource select_sentences(const CopySource& source, const Tensor& sentences);
 
+// The part of an output layer for some target tokens: rows of its weight and its bias. Absent: the whole layer.
+struct OutputRows {
+  Var weight, bias;  // [L,F], [L]
+};
+
 // T steps of B sentences, or one step of K beams of B sentences (then K takes the place of T).
 struct HeadInput {
   std::span<const Var> features;       // [...,F] each; of a recurrent decoder the embedded previous token comes last
   Var weights;                         // cross-attention weights [B,H,T,S], if the head needs them
   const CopySource* source = nullptr;  // for a head that copies
+  const OutputRows* rows = nullptr;    // for a head that does not: the tokens whose logits are computed
 };
 
 class OutputHead {
@@ -32,6 +38,8 @@ class OutputHead {
   // Logits, or log-probabilities, [...,V] with the extended ids. A head that copies fills in the trace, if it is given:
   // the weights that it copies by and, as the centre, the probability of copying.
   virtual Var operator()(const HeadInput& input, AttentionTrace* copy = nullptr) const = 0;
+  // Copies the rows for these target tokens, once for many steps; absent for no tokens. Error for a head that copies.
+  virtual OutputRows select_rows(std::span<const int32_t> tokens) const;
   // The losses [T,B] of known targets, by a head that copies.
   virtual Var losses(const HeadInput& input, const KnownTargets& targets, AttentionTrace* copy) const;
   virtual bool copies() const { return false; }

@@ -199,6 +199,7 @@ class RecurrentDecoderState final : public DecoderState {
         encoder_attentions_(encoded.attentions) {
     options.capture.weights = options.capture.weights || decoder.head_->needs_weights();
     copy_source_ = decoder.head_->prepare(encoded);
+    output_rows_ = decoder.head_->select_rows(options.vocabulary);
     for (const State& state : decoder.bridge_(encoded)) {
       state_.cells.push_back({repeat_rows(state.state, options.beams), repeat_rows(state.cell_state, options.beams)});
     }
@@ -219,8 +220,9 @@ class RecurrentDecoderState final : public DecoderState {
     const std::vector<Var> inputs = decoder_.head_features(features, embedded);
     const bool traces_copy = captures_ && decoder_.head_->copies();
     AttentionTrace copy{AttentionKind::kCopy, 0, {}, {}, {}};
-    const Var logits = (*decoder_.head_)({.features = inputs, .weights = attended.weights, .source = &copy_source_},
-                                         traces_copy ? &copy : nullptr);
+    const HeadInput input{
+        .features = inputs, .weights = attended.weights, .source = &copy_source_, .rows = &output_rows_};
+    const Var logits = (*decoder_.head_)(input, traces_copy ? &copy : nullptr);
     if (captures_ && attended.weights) attentions_.push_back(attended);
     if (traces_copy) attentions_.push_back(copy);
     return logits.reshape({tokens.dim(0), tokens.dim(1), logits.dim(1)});
@@ -252,6 +254,7 @@ class RecurrentDecoderState final : public DecoderState {
   RecurrentState state_;
   StepAttention attention_;
   CopySource copy_source_;  // for a head that copies
+  OutputRows output_rows_;  // for a part of the vocabulary
   std::vector<AttentionTrace> encoder_attentions_, attentions_;
 };
 

@@ -1,5 +1,9 @@
 #include "models/row_selection.h"
 
+#include <memory>
+
+#include "tensor/arena.h"
+
 namespace fovea {
 
 Var select_rows(const Var& x, const Tensor& rows) {
@@ -45,6 +49,50 @@ Memory select_sentences(const Memory& memory, const Tensor& sentences) {
 Tensor select_ids(const Tensor& ids, const Tensor& sentences) {
   const Var rows = cast(Var(ids), DType::kF32);  // exact for fewer than 2^24 tokens
   return cast(select_rows(rows, sentences), DType::kI32).value();
+}
+
+namespace {
+
+// Rows in 8 bits with their scales, in memory of their own.
+struct OwnedRows {
+  std::vector<int8_t> values;
+  std::vector<float> scales;
+};
+
+// The rows of a matrix that is stored in 8 bits; null for any other.
+std::shared_ptr<OwnedRows> quantised_rows(const Tensor& weight, std::span<const int32_t> rows, int64_t columns) {
+  auto copied = std::make_shared<OwnedRows>();
+  copied->values.reserve(rows.size() * static_cast<size_t>(columns));
+  for (const int32_t row : rows) {
+    const QuantisedRow stored = weight.quantised_row(row * columns, columns);
+    if (!stored) return nullptr;
+    copied->values.insert(copied->values.end(), stored.values, stored.values + columns);
+    copied->scales.push_back(stored.scale);
+  }
+  return copied;
+}
+
+}  // namespace
+
+Tensor copy_rows(const Tensor& weight, std::span<const int32_t> rows) {
+  const ArenaScope heap(nullptr);
+  const int64_t count = std::ssize(rows), columns = weight.size() / std::max<int64_t>(1, weight.dim(0));
+  const Tensor copied = empty(weight.shape().with(0, count), weight.dtype(), weight.device());
+  if (const auto owned = columns > 1 ? quantised_rows(weight, rows, columns) : nullptr) {
+    copied.buffer()->set_quantised(copied.address(),
+                                   {.rows = count,
+                                    .columns = columns,
+                                    .values = owned->values.data(),
+                                    .scales = reinterpret_cast<const std::byte*>(owned->scales.data()),
+                                    .owner = owned});
+    return copied;
+  }
+  const auto bytes = static_cast<size_t>(columns) * size_of(weight.dtype());
+  for (int64_t i = 0; i < count; ++i) {
+    copy_memory(weight.device(), copied.raw() + static_cast<size_t>(i) * bytes, weight.device(),
+                weight.raw() + static_cast<size_t>(rows[static_cast<size_t>(i)]) * bytes, bytes);
+  }
+  return copied;
 }
 
 Var repeat_rows(const Var& x, int64_t times) {

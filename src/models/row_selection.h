@@ -1,6 +1,7 @@
 // Selecting rows of the tensors of a decoder: beams that continue from others, sentences that leave the batch.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "models/encoder.h"
@@ -18,5 +19,9 @@ Memory select_sentences(const Memory& memory, const Tensor& sentences);
 Tensor select_ids(const Tensor& ids, const Tensor& sentences);
 // Each sentence's row once for every beam: [B,...] -> [K*B,...].
 Var repeat_rows(const Var& x, int64_t times);
+
+// A copy of some rows of a weight [V,...], stored in 8 bits if the weight is. Decoding steps use it as a weight of its
+// own, so it is not in an arena and its packed forms are cached.
+Tensor copy_rows(const Tensor& weight, std::span<const int32_t> rows);
 
 }  // namespace fovea

@@ -140,6 +140,7 @@ class TransformerDecoderState final : public DecoderState {
   TransformerDecoderState(const TransformerDecoder& decoder, const Encoded& encoded, const DecodeOptions& options)
       : decoder_(decoder), options_(options), arena_(Arena::current()), encoder_attentions_(encoded.attentions) {
     copy_source_ = decoder.head_->prepare(encoded);
+    output_rows_ = decoder.head_->select_rows(options.vocabulary);
     const Var states = decoder.project(encoded.states);
     for (const DecoderLayer& layer : decoder.layers_) {
       edits_.emplace_back(options.edits, caches_.size());
@@ -190,8 +191,9 @@ class TransformerDecoderState final : public DecoderState {
     const Var features = decoder_.norm_(x);
     const bool traces_copy = options_.capture.weights && decoder_.head_->copies();
     AttentionTrace copy{AttentionKind::kCopy, 0, {}, {}, {}};
-    const Var logits = (*decoder_.head_)({.features = {&features, 1}, .weights = copy_weights, .source = &copy_source_},
-                                         traces_copy ? &copy : nullptr);
+    const HeadInput input{
+        .features = {&features, 1}, .weights = copy_weights, .source = &copy_source_, .rows = &output_rows_};
+    const Var logits = (*decoder_.head_)(input, traces_copy ? &copy : nullptr);
     if (traces_copy) attentions_.push_back(copy);
     return logits.reshape({beams, batch, logits.dim(2)});
   }
@@ -259,6 +261,7 @@ class TransformerDecoderState final : public DecoderState {
   const TransformerDecoder& decoder_;
   DecodeOptions options_;
   CopySource copy_source_;  // for a head that copies
+  OutputRows output_rows_;  // for a part of the vocabulary
   Arena* arena_;            // null: the heap
   int64_t step_ = 0;
   std::vector<LayerCache> caches_;

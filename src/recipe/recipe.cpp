@@ -130,8 +130,10 @@ void TrainingConfig::describe(Fields& f) {
       .at_least(0)
       .below(1)
       .also_called({"ema_decay", "exponential_smoothing"});
-  f.add("precision", precision, "Precision of matrix products: bf16 where the CPU has instructions for it.")
-      .choices({"f32", "bf16"})
+  f.add("precision", precision,
+        "Precision of matrix products; auto: bf16 on a GPU, on a CPU the faster one of f32 and bf16; bf16 needs "
+        "instructions for it.")
+      .choices({"auto", "f32", "bf16"})
       .also_called({"dtype", "fp16", "amp", "bf16"});
   f.add("pretrained", pretrained,
         "Start from a trained model: its folder. Parameters of the same name and shape, for instance the encoder's, "
@@ -183,6 +185,11 @@ void TrainingConfig::describe(Fields& f) {
         "Learns from captions that the model samples: the more their CIDEr-D exceeds that of its greedy caption, the "
         "more likely they become (Rennie et al. 2017). A second stage, after training.pretrained.")
       .also_called({"scst", "self_critical_after"});
+  f.add(
+       "shortlist", shortlist,
+       "Estimate a shortlist of target words from the training text, with which the model decodes by default on a CPU, "
+       "as `fovea shortlist --store` does.")
+      .also_called({"lexical_table", "lex"});
 }
 
 void ValidationConfig::describe(Fields& f) {

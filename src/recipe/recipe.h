@@ -62,7 +62,7 @@ struct TrainingConfig {
   int64_t accumulation = 1;
   double memory = 0;
   double ema = 0;
-  std::string precision = "bf16";
+  std::string precision = "auto";
   int64_t epochs = 0, steps = 0;
   double minutes = 0;
   double checkpoint_minutes = 10;
@@ -74,6 +74,7 @@ struct TrainingConfig {
   double baseline_decay = 0.99;
   bool self_critical = false;
   std::string pretrained;
+  bool shortlist = false;
 
   void describe(Fields& fields);
 };

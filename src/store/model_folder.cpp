@@ -58,6 +58,7 @@ void DecodingDefaults::describe(Fields& f) {
   f.add("split_above", split_above,
         "Longer lines, in source tokens, are split into sentences; 0 for never, -1 if not measured.")
       .at_least(-1);
+  f.add("shortlist", shortlist, "Decode with the shortlist of the folder, on a CPU.");
 }
 
 void FolderConfig::describe(Fields& f) {

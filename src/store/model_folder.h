@@ -20,6 +20,7 @@ struct DecodingDefaults {
   int64_t beam = 0;           // 0: not measured, the task's defaults apply
   double length_penalty = 0;  // with that beam
   int64_t split_above = -1;   // source tokens above which a line is split into sentences; -1: not measured
+  bool shortlist = false;     // decodes with the folder's shortlist, on a CPU
 
   void describe(Fields& fields);
 };

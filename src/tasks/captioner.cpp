@@ -53,7 +53,7 @@ Captioner::Captioner(State state) : state_(std::make_shared<const State>(std::mo
 
 Captioner::Captioner(const std::string& folder, const PredictorOptions& options)
     : Captioner(State{load_captioner(folder, device_named(options.device)), device_named(options.device),
-                      precision_named(options.precision), true}) {}
+                      precision_named(options.precision, device_named(options.device)), true}) {}
 
 Captioner::Captioner(LoadedCaptioner model, Device device, Precision precision)
     : Captioner(State{std::move(model), device, precision}) {}

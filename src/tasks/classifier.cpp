@@ -64,7 +64,7 @@ void add_classes(std::span<const float> log_probs, std::span<const std::string> 
 
 Classifier::Classifier(const std::string& folder, const PredictorOptions& options)
     : Classifier(load_classifier(folder, device_named(options.device), "classify"), device_named(options.device),
-                 precision_named(options.precision)) {}
+                 precision_named(options.precision, device_named(options.device))) {}
 
 Classifier::Classifier(LoadedClassifier model, Device device, Precision precision)
     : state_(std::make_shared<const State>(std::move(model), device, precision)) {}

@@ -38,7 +38,7 @@ struct ImageClassifier::State {
 
 ImageClassifier::ImageClassifier(const std::string& folder, const PredictorOptions& options)
     : ImageClassifier(load_classifier(folder, device_named(options.device), ClassifierFolderConfig::kImageTask),
-                      device_named(options.device), precision_named(options.precision)) {}
+                      device_named(options.device), precision_named(options.precision, device_named(options.device))) {}
 
 ImageClassifier::ImageClassifier(LoadedClassifier model, Device device, Precision precision)
     : state_(std::make_shared<const State>(std::move(model), device, precision)) {}

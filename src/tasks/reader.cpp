@@ -72,7 +72,7 @@ struct Reader::State {
 
 Reader::Reader(const std::string& folder, const PredictorOptions& options)
     : Reader(load_reader(folder, device_named(options.device)), device_named(options.device),
-             precision_named(options.precision)) {}
+             precision_named(options.precision, device_named(options.device))) {}
 
 Reader::Reader(LoadedReader loaded, Device device, Precision precision)
     : state_(std::make_shared<const State>(std::move(loaded), device, precision)) {}

@@ -184,6 +184,12 @@ BuiltCorpus SequenceData::tokenise(int64_t epoch) const {
                       copies_ ? &*copies_ : nullptr);
 }
 
+ParallelCorpus SequenceData::train() const {
+  CorpusOptions filter = filter_;
+  filter.sampling = 0;
+  return build_corpus(lines_, *source_, *target_, filter).corpus;
+}
+
 FilterReport SequenceData::start_epoch(int64_t epoch) {
   BuiltCorpus built = next_epoch_.epoch == epoch ? next_epoch_.corpus.get() : tokenise(epoch);
   train_ = std::make_shared<const ParallelCorpus>(std::move(built.corpus));

@@ -22,6 +22,7 @@ class SequenceData {
 
   const std::shared_ptr<const Vocabulary>& source() const { return source_; }
   const std::shared_ptr<const Vocabulary>& target() const { return target_; }
+  ParallelCorpus train() const;  // the training pairs, tokenised as in decoding: without subword sampling
   const std::vector<std::string>& messages() const { return messages_; }  // reports and warnings
 
   // Reads the next batch. split() divides it into parts of at most `max_tokens` tokens, source, target and padding

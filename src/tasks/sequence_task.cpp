@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "decode/ensemble.h"
+#include "decode/shortlist.h"
 #include "decode/translator.h"
 #include "evaluate/validation_metrics.h"
 #include "recipe/recipe.h"
@@ -40,7 +41,11 @@ class SequenceTask final : public Task {
     loaded_.config.split_identifiers = recipe_.data.split_identifiers;
     if (recipe_.data.filter.truncate) loaded_.config.max_source = recipe_.data.filter.max_source;
     loaded_.config.dialogue = recipe_.dialogue.format;
+    loaded_.config.decoding.shortlist = recipe_.training.shortlist;
     loaded_.config.model = recipe_.model;
+    check(!recipe_.training.shortlist || !recipe_.model.copies(),
+          "training.shortlist: expected a model that does not copy words of its source, got model.copy = {}",
+          recipe_.model.copy);
     loaded_.source = data_.source();
     loaded_.target = data_.target();
     loaded_.parameters = {std::shared_ptr<const Parameters>(), &setup.parameters};  // the trainer owns them
@@ -57,6 +62,9 @@ class SequenceTask final : public Task {
   std::string description() const override { return recipe_.model.architecture; }
   void save_description(const std::string& folder) const override {
     save_model_description(folder, loaded_.config, *loaded_.source, *loaded_.target);
+    if (!recipe_.training.shortlist) return;
+    estimate_shortlist(data_.train(), *loaded_.source, *loaded_.target, {})
+        .save(shortlist_path(folder), *loaded_.source, *loaded_.target);
   }
 
   Progress progress() const override {

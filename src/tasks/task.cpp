@@ -37,9 +37,10 @@ bool Task::higher_is_better() const { return false; }
 
 void PredictorOptions::describe(Fields& f) {
   f.add("device", device, "Device: cpu, cuda, cuda:N, or auto (a GPU if there is one).");
-  f.add("precision", precision,
-        "Precision of matrix products, where the CPU has instructions for it; auto: bf16, but int8 for a model that "
-        "writes text and whose weights are stored in 8 bits.")
+  f.add(
+       "precision", precision,
+       "Precision of matrix products, where the CPU has instructions for it; auto: the faster one of f32 and bf16, but "
+       "int8 for a model that writes text and whose weights are stored in 8 bits.")
       .choices({"auto", "f32", "bf16", "int8"});
 }
 

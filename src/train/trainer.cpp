@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/thousands.h"
 #include "base/threads.h"
+#include "decode/translator.h"
+#include "kernels/cpu/cpu.h"
 #include "ops/ops.h"
 #include "store/model_folder.h"
 
@@ -85,7 +87,7 @@ Trainer::Trainer(const Recipe& recipe, const TaskEntry& task, Start start, Train
       listener_(listener),
       resumes_(resumes(recipe, task, start)),
       device_(device_named(recipe.device)),
-      precision_(recipe.training.precision == "bf16" ? Precision::kBF16 : Precision::kF32),
+      precision_(precision_named(recipe.training.precision, device_)),
       parameters_(device_),
       task_(task.make({recipe_, parameters_, device_, resumes_ ? recipe.folder : "",
                        [&listener](int64_t done, int64_t total) { listener.preparing(done, total); }})),
@@ -105,8 +107,9 @@ Trainer::Trainer(const Recipe& recipe, const TaskEntry& task, Start start, Train
   step_loss_ = zeros({1}, DType::kF32, device_);
   loss_sum_ = zeros({1}, DType::kF32, device_);
   tape_.set_memory_limit(static_cast<size_t>(recipe.training.memory * 1e9));
-  listener_.message(fmt::format("{}: {:.2f} million parameters on {}", task_->description(),
-                                static_cast<double>(parameters_.count()) / 1e6, device_));
+  const bool narrow = (device_.on_host() ? computed_precision(precision_) : precision_) == Precision::kBF16;
+  listener_.message(fmt::format("{}: {:.2f} million parameters on {}, products in {}", task_->description(),
+                                static_cast<double>(parameters_.count()) / 1e6, device_, narrow ? "bf16" : "f32"));
   if (resumes_) {
     load_checkpoint();
     listener_.message(fmt::format("resuming from step {}", thousands(state_.step)));

@@ -19,7 +19,7 @@ TEST_F(App, HelpHelps) {
   const Outcome help = fovea_command({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* command : {"train", "translate", "summarise", "chat", "evaluate", "score", "view", "align", "serve",
-                              "data", "mechanisms", "info", "pack"}) {
+                              "data", "mechanisms", "info", "pack", "shortlist"}) {
     EXPECT_NE(help.out.find(command), std::string::npos) << command;
     EXPECT_EQ(fovea_command({command, "--help"}).status, 0) << command;
   }

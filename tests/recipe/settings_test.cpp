@@ -122,6 +122,7 @@ std::vector<Row> rows() {
   add(kNone, {"model.attention.coverage=true"}, {"training.coverage_loss"});
   add(kNone, kHard, {"training.baseline_decay"});
   add(kNone, kCaption, {"training.self_critical"});
+  add(kCaption, kNone, {"training.shortlist"});
   add(kNone, kCaption,
       {"data.images", "data.features", "vision.network", "vision.size", "vision.layer", "vision.frozen",
        "vision.positions", "vision.depth", "vision.dropout", "vision.nonlocal"});

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "decode/shortlist.h"
+#include "decode/translator.h"
 #include "recipe/recipe.h"
 #include "store/model_folder.h"
+#include "support.h"
 #include "tasks/sequence_alignments.h"
 #include "tasks/sequence_data.h"
 #include "tasks/sequence_loss.h"
@@ -70,6 +73,25 @@ TEST(SequenceTask, AStateIsRestored) {
 }
 
 // Two sentences of two steps and one, over three states and two; the padding has weights, too, which do not count.
+TEST(SequenceTask, StoresTheShortlistThatTheRecipeAsksFor) {
+  const TemporaryFolder folder;
+  Recipe r = small_recipe(folder.file("run"));
+  r.training.steps = 2;
+  r.training.shortlist = true;
+  train(r, Start::kNew);
+  const auto translator = [&](const std::string& shortlist) {
+    return Translator({folder.file("run")}, {.device = "cpu", .shortlist = shortlist});
+  };
+  const Translator by_default = translator("auto");
+  ASSERT_NE(by_default.shortlist(), nullptr);
+  EXPECT_EQ(by_default.shortlist()->target_words(), by_default.model().target->size());
+  EXPECT_GT(by_default.shortlist()->entries(), 0);
+  EXPECT_EQ(translator("off").shortlist(), nullptr);
+  r.folder = folder.file("copies");
+  r.model.copy = "mixture";
+  EXPECT_ERROR(train(r, Start::kNew), "training.shortlist: expected a model that does not copy");
+}
+
 TEST(SequenceLoss, DoublyStochasticPenaltyIsThatOfTheEquation) {
   TrainingConfig config;
   config.doubly_stochastic = 2;

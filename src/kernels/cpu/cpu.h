@@ -17,7 +17,9 @@ std::string describe_cpu();
 
 // The precision in which GEMMs of the given one are computed on this CPU: bf16 is f32 where there is no kernel for it.
 Precision computed_precision(Precision precision);
-// Says what --precision f32, bf16 and int8 compute on this CPU, for `fovea info`.
+// The faster one of f32 and bf16 on this CPU, for training and for decoding with weights that are not in 8 bits.
+Precision fastest_precision();
+// Says what --precision auto, f32, bf16 and int8 compute on this CPU, for `fovea info`.
 std::string describe_precisions();
 
 }  // namespace fovea

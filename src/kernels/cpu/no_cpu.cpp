@@ -8,6 +8,7 @@ const KernelTable& cpu_kernels() { fail("cpu: this build has no CPU backend; con
 void check_instruction_set() {}
 std::string describe_cpu() { return "CPU: this build has no CPU backend"; }
 Precision computed_precision(Precision precision) { return precision; }
+Precision fastest_precision() { return Precision::kF32; }
 std::string describe_precisions() { return describe_cpu(); }
 
 const cpu::Processor& cpu::processor() noexcept {

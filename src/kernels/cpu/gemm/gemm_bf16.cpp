@@ -62,8 +62,7 @@ void set_bf16_kernel(Bf16Kernel kernel) {
 namespace {
 
 struct Bf16Pack : PackedCopy {
-  explicit Bf16Pack(int64_t count) : data(memory.get<bf16>(static_cast<size_t>(count))) {}
-  Workspace memory;
+  Bf16Pack(PackedMemory& memory, int64_t count) : data(memory.get<bf16>(static_cast<size_t>(count))) {}
   bf16* data;
 };
 
@@ -117,7 +116,8 @@ void pack_columns(const MatrixView& from, const PackedColumns& packed, bf16* to)
 PackedColumns packed_weight(const Matrix& b, int64_t n, int64_t k) {
   PackedColumns packed = {.n = n, .k = k};
   const auto& pack = PackedWeights::get<Bf16Pack>(
-      b, {PackedWeightKey::Layout::kBF16, b, n, k}, [&] { return std::make_unique<Bf16Pack>(packed.size()); },
+      b, {PackedWeightKey::Layout::kBF16, b, n, k},
+      [&](PackedMemory& memory) { return std::make_unique<Bf16Pack>(memory, packed.size()); },
       [&](Bf16Pack& stale) { pack_columns(view_of(b), packed, stale.data); });
   packed.data = pack.data;
   return packed;

@@ -1,6 +1,7 @@
 #include "kernels/cpu/gemm/gemm_int8.h"
 
 #include <cstring>
+#include <numeric>
 
 #include "base/threads.h"
 #include "kernels/cpu/common/processor.h"
@@ -92,15 +93,14 @@ namespace {
 
 // The quantised weight in panels, padded with 0, with the scale and the initial sum of each column.
 struct Int8Pack : PackedCopy {
-  Int8Pack(int64_t n, int64_t k)
+  Int8Pack(PackedMemory& memory, int64_t n, int64_t k)
       : panels((n + kWide8 - 1) / kWide8),
         panel_bytes(padded(k) * kWide8),
-        data(data_memory.get<uint8_t>(static_cast<size_t>(panels * panel_bytes))),
-        scales(scale_memory.get<float>(static_cast<size_t>(panels * kWide8))),
-        starts(start_memory.get<int32_t>(static_cast<size_t>(panels * kWide8))) {}
+        data(memory.get<uint8_t>(static_cast<size_t>(panels * panel_bytes))),
+        scales(memory.get<float>(static_cast<size_t>(panels * kWide8))),
+        starts(memory.get<int32_t>(static_cast<size_t>(panels * kWide8))) {}
 
   int64_t panels, panel_bytes;
-  Workspace data_memory, scale_memory, start_memory;
   uint8_t* data;
   float* scales;
   int32_t* starts;
@@ -118,6 +118,18 @@ float quantised_row(const Matrix& weight, int64_t column, int64_t k, uint8_t* to
   return kernels_of(int8_kernel()).quantise(weight.tensor.data<float>() + first, k, to);
 }
 
+// The sum of signed bytes, whose count is a multiple of kBlock8. The inner loop has a constant length, so that every
+// compiler vectorises it.
+int32_t sum_of(const uint8_t* x, int64_t count) {
+  constexpr int kAtOnce = 16;
+  static_assert(kBlock8 % kAtOnce == 0);
+  int32_t sums[kAtOnce] = {};
+  for (int64_t i = 0; i < count; i += kAtOnce) {
+    for (int j = 0; j < kAtOnce; ++j) sums[j] += static_cast<int8_t>(x[i + j]);
+  }
+  return std::accumulate(sums, sums + kAtOnce, 0);
+}
+
 void fill_panel(const Matrix& weight, int64_t n, int64_t k, int64_t panel, const Int8Pack& pack) {
   uint8_t* to = pack.data + panel * pack.panel_bytes;
   if ((panel + 1) * kWide8 > n) std::memset(to, 0, static_cast<size_t>(pack.panel_bytes));
@@ -128,7 +140,7 @@ void fill_panel(const Matrix& weight, int64_t n, int64_t k, int64_t panel, const
     int32_t sum = 0;
     if (column < n) {
       scale = quantised_row(weight, column, k, row);
-      for (int64_t i = 0; i < k; ++i) sum += static_cast<int8_t>(row[i]);
+      sum = sum_of(row, padded(k));
       for (int64_t i = 0; i < padded(k); i += kGroup) std::memcpy(to + i * kWide8 + j * kGroup, row + i, kGroup);
     }
     pack.scales[column] = scale;
@@ -138,7 +150,8 @@ void fill_panel(const Matrix& weight, int64_t n, int64_t k, int64_t panel, const
 
 const Int8Pack& packed_weight_int8(const Matrix& weight, int64_t n, int64_t k) {
   return PackedWeights::get<Int8Pack>(
-      weight, {PackedWeightKey::Layout::kInt8, weight, n, k}, [&] { return std::make_unique<Int8Pack>(n, k); },
+      weight, {PackedWeightKey::Layout::kInt8, weight, n, k},
+      [&](PackedMemory& memory) { return std::make_unique<Int8Pack>(memory, n, k); },
       [&](Int8Pack& stale) {
         parallel_for(stale.panels, 1, [&](int64_t begin, int64_t end) {
           for (int64_t panel = begin; panel < end; ++panel) fill_panel(weight, n, k, panel, stale);

@@ -161,11 +161,24 @@ Precision computed_precision(Precision precision) {
   return precision == Precision::kBF16 && !rounds ? Precision::kF32 : precision;
 }
 
+// Tiles multiply bf16 at many times the rate of f32. Without tiles it depends on how fast a CPU multiplies pairs of
+// bf16: AMD's do at twice the rate of f32, Intel's with AVX-512 do not, and rounding takes time (docs/performance.md).
+Precision fastest_precision() {
+  const cpu::Bf16Kernel kernel = cpu::bf16_kernel();
+  bool faster = kernel != cpu::Bf16Kernel::kNone;
+#if defined(__x86_64__)
+  if (kernel == cpu::Bf16Kernel::kAvx512) faster = __builtin_cpu_is("amd") != 0;
+#endif
+  return faster ? Precision::kBF16 : Precision::kF32;
+}
+
 std::string describe_precisions() {
   const bool rounds = cpu::bf16_kernel() != cpu::Bf16Kernel::kNone;
   const std::string bf16 = rounds ? fmt::format("bf16 ({})", cpu::name_of(cpu::bf16_kernel())) : "f32";
-  return fmt::format("--precision on this CPU: bf16 computes in {}; int8 in int8 ({}), recurrent layers in {}", bf16,
-                     cpu::name_of(cpu::int8_kernel()), bf16);
+  return fmt::format(
+      "--precision on this CPU: auto computes in {}, but text is written in int8 by weights stored in 8 bits; bf16 "
+      "computes in {}; int8 in int8 ({}), recurrent layers in {}",
+      fastest_precision() == Precision::kBF16 ? "bf16" : "f32", bf16, cpu::name_of(cpu::int8_kernel()), bf16);
 }
 
 }  // namespace fovea

@@ -1,5 +1,8 @@
 #include "kernels/cpu/gemm/packed_weights.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace fovea::cpu {
 
 PackedWeightKey::PackedWeightKey(Layout wanted, const Matrix& matrix, int64_t columns, int64_t depth)
@@ -12,8 +15,22 @@ PackedWeightKey::PackedWeightKey(Layout wanted, const Matrix& matrix, int64_t co
       n(columns),
       k(depth) {}
 
+// Copies in 8 bits of f32 weights take a quarter of their size and, for each row, a scale and a sum.
+PackedMemory::PackedMemory(size_t weights) : piece_(std::min(weights / 4 + weights / 16, size_t{8} << 20)) {}
+
+std::byte* PackedMemory::allocate(size_t bytes) {
+  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (bytes > left_) {
+    const Buffer& piece = *pieces_.emplace_back(std::make_unique<Buffer>(Device::cpu(), std::max(bytes, piece_)));
+    next_ = piece.data();
+    left_ = piece.bytes();
+  }
+  left_ -= bytes;
+  return std::exchange(next_, next_ + bytes);
+}
+
 PackedWeights& PackedWeights::of(Buffer& buffer) {
-  if (!buffer.derived) buffer.derived = std::make_unique<PackedWeights>();
+  if (!buffer.derived) buffer.derived.reset(new PackedWeights(buffer.bytes()));
   return static_cast<PackedWeights&>(*buffer.derived);
 }
 

@@ -10,8 +10,7 @@ namespace fovea::cpu {
 namespace {
 
 struct F32Panels : PackedCopy {
-  explicit F32Panels(size_t count) : data(memory.get<float>(count)) {}
-  Workspace memory;
+  F32Panels(PackedMemory& memory, size_t count) : data(memory.get<float>(count)) {}
   float* data;
 };
 
@@ -108,7 +107,8 @@ PanelWeight panel_weight(const Matrix& weight, int64_t n, int64_t k, Precision p
   const auto count = static_cast<size_t>(panels.panels() * k * kPanel);
   if (kept) {
     const auto& pack = PackedWeights::get<F32Panels>(
-        weight, {PackedWeightKey::Layout::kPanels, weight, n, k}, [&] { return std::make_unique<F32Panels>(count); },
+        weight, {PackedWeightKey::Layout::kPanels, weight, n, k},
+        [&](PackedMemory& memory) { return std::make_unique<F32Panels>(memory, count); },
         [&](F32Panels& stale) { pack_whole(weight, n, k, stale.data); });
     panels.whole = pack.data;
   } else {

@@ -183,8 +183,7 @@ HWY_EXPORT(run_winograd);
 namespace {
 
 struct WinogradFilters : PackedCopy {
-  explicit WinogradFilters(size_t count) : data(memory.get<float>(count)) {}
-  Workspace memory;
+  WinogradFilters(PackedMemory& memory, size_t count) : data(memory.get<float>(count)) {}
   float* data;
 };
 
@@ -237,7 +236,7 @@ void conv2d_winograd(const Conv2dArgs& args) {
   if (PackedWeights::can_cache(matrix)) {
     filters = PackedWeights::get<WinogradFilters>(
                   matrix, {PackedWeightKey::Layout::kWinograd, matrix, out, channels},
-                  [&] { return std::make_unique<WinogradFilters>(count); },
+                  [&](PackedMemory& memory) { return std::make_unique<WinogradFilters>(memory, count); },
                   [&](WinogradFilters& stale) { transform_filters(weight, stale.data); })
                   .data;
   } else {
