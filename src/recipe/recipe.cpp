@@ -3,12 +3,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include "base/error.h"
 #include "decode/options.h"
 #include "evaluate/tokenize.h"
 #include "evaluate/validation_metrics.h"
 #include "models/model.h"
+#include "recipe/pretrained.h"
 #include "recipe/run_folder.h"
 #include "recipe/task_settings.h"
 #include "recipe/toml_fields.h"
@@ -440,3 +443,8 @@ std::string recipe_text(const Recipe& recipe, bool with_help) {
 }
 
 }  // namespace fovea
+  // A complete recipe has what it took over from the pretrained model, which need not exist any more.
+  if (!recipe.training.pretrained.empty() && (!complete || places.contains("training.pretrained"))) {
+    const auto is_named = [&](std::string_view key) { return complete || places.contains(std::string(key)); };
+    adopt_pretrained(recipe, is_named, warnings);
+  }

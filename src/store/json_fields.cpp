@@ -21,12 +21,14 @@ Field::Value value_of(const std::string& key, const Json& json) {
   return list;
 }
 
-void set_all(Fields& fields, const Json& object, const std::string& prefix) {
+using Rename = std::function<std::string(const std::string& key)>;
+
+void set_all(Fields& fields, const Json& object, const std::string& prefix, const Rename& rename) {
   for (const auto& [name, value] : object.items()) {
     if (value.is_object()) {
-      set_all(fields, value, prefix + name + ".");
-    } else {
-      fields.find(prefix + name).set(value_of(prefix + name, value));
+      set_all(fields, value, prefix + name + ".", rename);
+    } else if (const std::string key = rename(prefix + name); !key.empty()) {
+      fields.find(key).set(value_of(key, value));
     }
   }
 }
@@ -47,10 +49,14 @@ std::string fields_to_json(const Fields& fields) {
 }
 
 void fields_from_json(Fields& fields, std::string_view json, std::string_view place) {
+  fields_from_json(fields, json, place, [](const std::string& key) { return key; });
+}
+
+void fields_from_json(Fields& fields, std::string_view json, std::string_view place, const Rename& rename) {
   const Json root = parse_json(json, place);
   check(root.is_object(), "{}: expected a JSON object, got {}", place, brief_value(root));
   try {
-    set_all(fields, root, "");
+    set_all(fields, root, "", rename);
   } catch (const Error& error) {
     fail("{}: {}", place, error.what());
   }

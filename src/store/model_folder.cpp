@@ -18,7 +18,6 @@ namespace {
 constexpr int64_t kFormat = 1;
 
 std::string config_path(const std::string& folder) { return folder + "/config.json"; }
-std::string weights_path(const std::string& folder) { return folder + "/model.safetensors"; }
 
 // The name of the files with the vocabulary of a side.
 std::string stem_of(const std::string& folder, const std::string& side) {
@@ -28,6 +27,8 @@ std::string stem_of(const std::string& folder, const std::string& side) {
 }
 
 }  // namespace
+
+std::string weights_path(const std::string& folder) { return folder + "/model.safetensors"; }
 
 bool has_side(const std::string& folder, const std::string& side) {
   return has_vocabulary(folder, stem_of(folder, side));
@@ -151,17 +152,6 @@ void save_weights(const std::string& folder, const Parameters& parameters, const
 
 void load_weights(const std::string& folder, const Parameters& parameters) {
   read_tensors(SafetensorsFile(weights_path(folder)), parameters, parameters.values());
-}
-
-int64_t load_matching_weights(const std::string& folder, const Parameters& parameters) {
-  const SafetensorsFile file(weights_path(folder));
-  int64_t elements = 0;
-  for (const Parameter& p : parameters.list()) {
-    if (!file.has(p.name(), p.shape())) continue;
-    file.read(p.name(), p.value());
-    elements += p.shape().count();
-  }
-  return elements;
 }
 
 void save_packed(const std::string& folder, const LoadedModel& model) {

@@ -68,13 +68,12 @@ void save_model_description(const std::string& folder, const FolderConfig& confi
 // Saves folder/model.safetensors. `values` has the layout of parameters.values(), or is an average with that layout.
 void save_weights(const std::string& folder, const Parameters& parameters, const Tensor& values);
 void load_weights(const std::string& folder, const Parameters& parameters);
-// Loads only the parameters that the folder has by name and shape, and returns the number of their elements.
-int64_t load_matching_weights(const std::string& folder, const Parameters& parameters);
 // Saves a model with 8-bit matrices, in a quarter of its size, as models are shipped. A vocabulary that both sides
 // share is written once.
 void save_packed(const std::string& folder, const LoadedModel& model);
 
 // The parts of a folder that models of every task have.
+std::string weights_path(const std::string& folder);
 void create_model_folder(const std::string& folder);
 // Whether the folder has a vocabulary for a side; that of the source is also for the target where a model from text to
 // text has no other.

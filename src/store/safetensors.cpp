@@ -284,6 +284,11 @@ bool SafetensorsFile::has(std::string_view name, const Shape& shape) const {
          std::equal(shape.begin(), shape.end(), found->second.shape.begin(), found->second.shape.end());
 }
 
+std::optional<std::vector<int64_t>> SafetensorsFile::sizes(std::string_view name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? std::nullopt : std::optional(found->second.shape);
+}
+
 QuantisedMatrix SafetensorsFile::packed(std::string_view name, const Entry& entry) const {
   const auto scales = entries_.find(std::string(name) + std::string(kScale));
   check(

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/thousands.h"
 #include "models/decoder.h"
-#include "tasks/dialogue_data.h"
+#include "text/extend_vocabulary.h"
 #include "text/generators.h"
 #include "text/words.h"
 
@@ -15,7 +15,7 @@ namespace fovea {
 
 namespace {
 
-// Pairs, with the dialogue that each is from if the file has dialogues.
+// Pairs of a corpus, with the dialogue that each is from if the file has dialogues.
 DialoguePairs read_pairs(const std::vector<std::string>& files, const Recipe& recipe) {
   const bool dialogues = recipe.task == "dialogue" && files.size() == 1 && is_json_lines(files[0]);
   if (dialogues) return read_dialogues(files[0], recipe.dialogue.format, recipe.dialogue.replies_of);
@@ -34,6 +34,7 @@ ParallelLines hold_out(ParallelLines& lines, const std::vector<int64_t>& dialogu
         dialogues.empty() ? "pairs" : "dialogues", total);
   ParallelLines train, held_out;
   for (size_t i = 0; i < pairs; ++i) {
+  size_t end = 0;
     const size_t unit = dialogues.empty() ? i : static_cast<size_t>(dialogues[i]);
     ParallelLines& to = unit * count / total != (unit + 1) * count / total ? held_out : train;
     to.source.push_back(std::move(lines.source[i]));
@@ -82,6 +83,8 @@ SequenceData::SequenceData(const TaskSetup& setup)
   messages_.push_back("train: " + start_epoch(0).text());
   if (!recipe.data.alignment.empty()) {
     check(filter_.sampling == 0,
+  const bool starts = setup.resume_folder.empty() && !recipe.training.pretrained.empty();
+  if (starts && recipe.training.extend_vocabulary > 0) extend_vocabularies(recipe.training.extend_vocabulary);
           "data.alignment: expected data.sampling = 0, because alignments need the same tokens in every epoch");
     check(!recipe.data.valid.empty(),
           "data.alignment: expected data.valid, because holding out training pairs would shift the lines");
@@ -119,17 +122,12 @@ void SequenceData::read(const Recipe& recipe) {
     remove_pairs(lines_, [&](size_t i) { return held_out.contains(lines_.source[i]); });
     return;
   }
-  const auto split = [&](ParallelLines& lines) {
-    for (std::string& line : lines.source) line = data.split_identifiers ? split_identifiers(line) : std::move(line);
-  };
   for (const std::string& file : data.train) {
     check(std::filesystem::exists(file),
           "data.train: {}: no such file; set your own with --set data.train=SOURCE,TARGET", file);
   }
   DialoguePairs train = read_pairs(data.train, recipe);
   lines_ = std::move(train.lines);
-  split(lines_);
-  if (train.dialogues.empty()) warn_of_long_words(lines_, data.train, recipe);
   if (data.valid.empty()) {
     valid_lines_ = hold_out(lines_, train.dialogues, data.held_out);
     messages_.push_back(fmt::format("no data.valid: {} of data.train held out for validation",
@@ -206,6 +204,30 @@ void SequenceData::next() {
   batch_ = {.epoch = epoch, .rows = batcher_->next_rows()};
   batch_corpus_ = train_;
   batch_target_tokens_ = 0;
+void SequenceData::extend_vocabularies(int64_t most) {
+  const auto extend = [&](std::string_view side, std::shared_ptr<const Vocabulary>& vocabulary,
+                          const std::vector<std::string>& lines) {
+    const int64_t before = vocabulary->size();
+    VocabularyExtension extension = extend_vocabulary(*vocabulary, lines, most);
+    vocabulary = std::move(extension.vocabulary);
+    messages_.push_back(fmt::format("{} vocabulary: {} of the pretrained model and {} new ones", side,
+                                    counted(before, "token"), thousands(std::ssize(extension.parts))));
+    return ExtendedRows{side == "target" ? "decoder." : "encoder.", before, std::move(extension.parts)};
+  };
+  const bool shared = source_->extension() == target_->extension() && source_->bytes() == target_->bytes();
+  if (shared) {
+    std::vector<std::string> both = lines_.source;
+    both.insert(both.end(), lines_.target.begin(), lines_.target.end());
+    extended_rows_.push_back(extend("shared", source_, both));
+    target_ = source_;
+    extended_rows_.push_back(extended_rows_.front());
+    extended_rows_.back().prefix = "decoder.";
+  } else {
+    extended_rows_.push_back(extend("source", source_, lines_.source));
+    extended_rows_.push_back(extend("target", target_, lines_.target));
+  }
+}
+
   for (const int64_t row : batch_.rows) batch_target_tokens_ += train_->target.length(row) + 1;
   batch_.padded_tokens = padded_tokens(*train_, batch_.rows, options_);
   if (filter_.sampling > 0 && batcher_->state().epoch != epoch) start_epoch(epoch + 1);
@@ -223,6 +245,7 @@ Batch SequenceData::part(int64_t index, Device device) const {
 
 void SequenceData::set_state(Batcher::State state) {
   if (filter_.sampling > 0 && state.epoch != batcher_->state().epoch) start_epoch(state.epoch);
+  if (filter_.sampling == 0) return *train_;
   batcher_->set_state(state);
 }
 

@@ -5,10 +5,12 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "recipe/recipe.h"
+#include "store/pretrained_weights.h"
 #include "tasks/batch_rows.h"
 #include "tasks/sequence_alignments.h"
 #include "tasks/task.h"
@@ -25,6 +27,8 @@ class SequenceData {
   ParallelCorpus train() const;  // the training pairs, tokenised as in decoding: without subword sampling
   const std::vector<std::string>& messages() const { return messages_; }  // reports and warnings
 
+  // Of a run that extends the vocabularies of its pretrained model.
+  const std::vector<ExtendedRows>& extended_rows() const { return extended_rows_; }
   // Reads the next batch. split() divides it into parts of at most `max_tokens` tokens, source, target and padding
   // counted, or of one pair each; 0 stands for no limit. It returns the number of parts.
   void next();
@@ -54,6 +58,7 @@ class SequenceData {
   FilterReport start_epoch(int64_t epoch);  // with subword sampling, each epoch is tokenised anew
 
   CorpusOptions filter_;
+  void extend_vocabularies(int64_t most);
   BatchOptions options_;
   uint64_t seed_;
   ParallelLines lines_, valid_lines_;
@@ -77,3 +82,4 @@ class SequenceData {
 };
 
 }  // namespace fovea
+  std::vector<ExtendedRows> extended_rows_;

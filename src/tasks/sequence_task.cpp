@@ -29,7 +29,7 @@ std::string tokenizer_warning(const ValidationConfig& validation, const std::vec
       tokenizer);
 }
 
-class SequenceTask final : public Task {
+class SequenceTask final : public Task, public HasExtendedRows {
  public:
   explicit SequenceTask(const TaskSetup& setup)
       : recipe_(setup.recipe), device_(setup.device), data_(setup), loss_(recipe_.training, recipe_.model.attention) {
@@ -60,6 +60,7 @@ class SequenceTask final : public Task {
 
   const std::vector<std::string>& messages() const override { return messages_; }
   std::string description() const override { return recipe_.model.architecture; }
+  const std::vector<ExtendedRows>& extended_rows() const override { return data_.extended_rows(); }
   void save_description(const std::string& folder) const override {
     save_model_description(folder, loaded_.config, *loaded_.source, *loaded_.target);
     if (!recipe_.training.shortlist) return;

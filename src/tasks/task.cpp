@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "recipe/recipe.h"
 #include "store/model_folder.h"
+#include "store/shipped.h"
 #include "tasks/answer_task.h"
 #include "tasks/caption_task.h"
 #include "tasks/captioner.h"

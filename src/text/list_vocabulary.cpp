@@ -160,6 +160,20 @@ class ListVocabulary final : public Vocabulary {
     return ids;
   }
 
+  // The entries of units that are unknown, with their numbers.
+  TextMap<int64_t> count_unknown(std::span<const std::string> lines) const {
+    TextMap<int64_t> counts;
+    for (const std::string& line : lines) {
+      for_each_unit(unit_, symbols_, line, [&](size_t begin, size_t end) {
+        if (id_at(line, begin, end) != kUnknown) return;
+        const std::string entry =
+            unit_ == Unit::kToken ? joined_entry(line, begin, end) : line.substr(begin, end - begin);
+        ++counts[lowercase_ ? lower(entry) : entry];
+      });
+    }
+    return counts;
+  }
+
   std::string_view extension() const override { return kListExtension; }
   std::string bytes() const override {
     std::string bytes = fmt::format(kHeader, lowercase_ ? kLowercase : "", kind(), entries_.size()) + "\n";
@@ -213,6 +227,20 @@ class ListVocabulary final : public Vocabulary {
   TextMap<int32_t> ids_;
 };
 
+// The entries that occur at least `min_count` times, the most frequent first.
+std::vector<std::string> most_frequent(const TextMap<int64_t>& counts, int64_t min_count) {
+  std::vector<std::pair<std::string, int64_t>> sorted;
+  for (const auto& [entry, count] : counts) {
+    if (count >= min_count) sorted.emplace_back(entry, count);
+  }
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  std::vector<std::string> entries;
+  for (auto& [entry, count] : sorted) entries.push_back(std::move(entry));
+  return entries;
+}
+
 }  // namespace
 
 std::unique_ptr<Vocabulary> train_list(std::span<const std::string> lines, const VocabularyOptions& options) {
@@ -232,21 +260,24 @@ std::unique_ptr<Vocabulary> train_list(std::span<const std::string> lines, const
       }
     });
   }
-  std::vector<std::pair<std::string, int64_t>> sorted;
-  for (auto& [entry, count] : counts)
-    if (count >= options.min_count) sorted.emplace_back(entry, count);
+  const std::vector<std::string> sorted = most_frequent(counts, options.min_count);
   check(!sorted.empty(), "vocabulary: expected text with {}s that occur at least {} time{} (min_count), got none",
         name_of(unit), options.min_count, options.min_count == 1 ? "" : "s");
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
-  });
   auto vocabulary = std::make_unique<ListVocabulary>(unit, options.lowercase);
   for (const std::string& symbol : options.symbols) vocabulary->add(symbol);
-  for (auto& [entry, count] : sorted) {
+  for (const std::string& entry : sorted) {
     if (vocabulary->size() == options.size) break;
-    vocabulary->add(std::move(entry));
+    vocabulary->add(entry);
   }
   return vocabulary;
+}
+
+VocabularyExtension extend_list(const Vocabulary& list, std::span<const std::string> lines, int64_t most) {
+  auto extended = std::make_shared<ListVocabulary>(dynamic_cast<const ListVocabulary&>(list));
+  std::vector<std::string> entries = most_frequent(extended->count_unknown(lines), 2);
+  if (std::ssize(entries) > most) entries.resize(static_cast<size_t>(most));
+  for (const std::string& entry : entries) extended->add(entry);
+  return {std::move(extended), std::vector<std::vector<int32_t>>(entries.size())};
 }
 
 std::unique_ptr<Vocabulary> load_list(const std::string& path) {

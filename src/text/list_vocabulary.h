@@ -1,7 +1,7 @@
 // Vocabularies that are lists of words (separated by white space) or of characters (Unicode code points).
 #pragma once
 
-#include "text/vocabulary.h"
+#include "text/extend_vocabulary.h"
 
 namespace fovea {
 
@@ -11,5 +11,7 @@ constexpr std::string_view kListExtension = "vocab";
 std::unique_ptr<Vocabulary> train_list(std::span<const std::string> lines, const VocabularyOptions& options);
 // Throws an Error with file and line if the file is damaged.
 std::unique_ptr<Vocabulary> load_list(const std::string& path);
+// See extend_vocabulary().
+VocabularyExtension extend_list(const Vocabulary& list, std::span<const std::string> lines, int64_t most);
 
 }  // namespace fovea

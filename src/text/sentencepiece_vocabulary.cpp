@@ -58,13 +58,6 @@ std::vector<bool> user_defined(std::string_view bytes) {
   return defined;
 }
 
-// SentencePiece uses tabs internally and cannot encode them.
-std::string without_tabs(std::string_view text) {
-  std::string spaced(text);
-  std::replace(spaced.begin(), spaced.end(), '\t', ' ');
-  return spaced;
-}
-
 class SentencePieceVocabulary final : public Vocabulary {
  public:
   // Error messages start with `name`.
@@ -264,7 +257,17 @@ std::unique_ptr<Vocabulary> train_sentencepiece(std::span<const std::string> lin
 }
 
 std::unique_ptr<Vocabulary> load_sentencepiece(const std::string& path) {
-  return std::make_unique<SentencePieceVocabulary>(read_file(path), path);
+  return make_sentencepiece(read_file(path), path);
+}
+
+std::unique_ptr<Vocabulary> make_sentencepiece(std::string_view bytes, const std::string& name) {
+  return std::make_unique<SentencePieceVocabulary>(bytes, name);
+}
+
+std::string without_tabs(std::string_view text) {
+  std::string spaced(text);
+  std::replace(spaced.begin(), spaced.end(), '\t', ' ');
+  return spaced;
 }
 
 }  // namespace fovea

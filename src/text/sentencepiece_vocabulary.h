@@ -1,7 +1,7 @@
 // Subword vocabularies: SentencePiece models (Kudo and Richardson 2018).
 #pragma once
 
-#include "text/vocabulary.h"
+#include "text/extend_vocabulary.h"
 
 namespace fovea {
 
@@ -10,5 +10,11 @@ constexpr std::string_view kSentencePieceExtension = "spm";
 std::unique_ptr<Vocabulary> train_sentencepiece(std::span<const std::string> lines, const VocabularyOptions& options);
 // Throws an Error if the file is not a SentencePiece model or if its special ids differ from ours.
 std::unique_ptr<Vocabulary> load_sentencepiece(const std::string& path);
+// A model in memory. Errors start with `name`.
+std::unique_ptr<Vocabulary> make_sentencepiece(std::string_view bytes, const std::string& name);
+// See extend_vocabulary().
+VocabularyExtension extend_sentencepiece(const Vocabulary& model, std::span<const std::string> lines, int64_t most);
+// SentencePiece uses tabs internally and cannot encode them.
+std::string without_tabs(std::string_view text);
 
 }  // namespace fovea

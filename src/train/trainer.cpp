@@ -1,9 +1,12 @@
 #include "train/trainer.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/error.h"
 #include "base/thousands.h"
@@ -12,6 +15,8 @@
 #include "kernels/cpu/cpu.h"
 #include "ops/ops.h"
 #include "store/model_folder.h"
+#include "store/pretrained_weights.h"
+#include "store/shipped.h"
 
 namespace fovea {
 
@@ -123,10 +128,13 @@ Trainer::Trainer(const Recipe& recipe, const TaskEntry& task, Start start, Train
   metrics_ = std::make_unique<MetricsFile>(recipe.folder, state_.step);
 }
 
-void Trainer::start_from(const std::string& folder) {
-  const int64_t loaded = load_matching_weights(folder, parameters_);
-  check(loaded > 0, "training.pretrained: {}: expected parameters with the names and shapes of this model, got none",
-        folder);
+void Trainer::start_from(const std::string& name) {
+  const auto* extended = dynamic_cast<const HasExtendedRows*>(task_.get());
+  const MatchingWeights matching = load_matching_weights(
+      find_model(name), parameters_, extended != nullptr ? extended->extended_rows() : std::vector<ExtendedRows>());
+  check(matching.elements > 0,
+        "training.pretrained: {}: expected parameters with the names and shapes of this model, got none{}", name,
+        matching.other_shape.empty() ? "" : "; other shapes: " + some_of(matching.other_shape));
   if (average_) copy(parameters_.values(), average_);
   listener_.message(fmt::format("{}: {:.2f} of {:.2f} million parameters have its weights", folder,
                                 static_cast<double>(loaded) / 1e6, static_cast<double>(parameters_.count()) / 1e6));

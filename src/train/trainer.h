@@ -63,9 +63,9 @@ class Trainer {
   void validate();
   void save_checkpoint();
   void load_checkpoint();
-  void start_from(const std::string& folder);  // training.pretrained
-  std::string reason_to_stop() const;          // empty if there is none
-  double fraction_done() const;                // of the run; 0 if it is unknown
+  void start_from(const std::string& name);  // training.pretrained
+  std::string reason_to_stop() const;        // empty if there is none
+  double fraction_done() const;              // of the run; 0 if it is unknown
   double minutes() const;
 
   Recipe recipe_;

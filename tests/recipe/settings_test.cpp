@@ -42,6 +42,12 @@ Changes with(Changes changes, const std::string& more) {
   return changes;
 }
 
+// A folder with the description of a model, for training.pretrained.
+std::string some_model() {
+  static const TemporaryFolder folder;
+  return std::filesystem::path(folder.file("config.json", "{\"model\": {\"embedding\": 48}}")).parent_path();
+}
+
 std::vector<Row> rows() {
   std::vector<Row> rows;
   for (const char* key : {"folder",

@@ -1,0 +1,67 @@
+#include "store/pretrained_weights.h"
+
+#include <fmt/ranges.h>
+
+#include <numeric>
+
+#include "store/model_folder.h"
+
+namespace fovea {
+
+namespace {
+
+// The entry for a parameter that the file has with the rows of the vocabulary before it was extended.
+const ExtendedRows* extension_of(const Parameter& p, const SafetensorsFile& file,
+                                 const std::vector<ExtendedRows>& extended) {
+  for (const ExtendedRows& rows : extended) {
+    if (p.name().starts_with(rows.prefix) && p.shape().rank() > 0 &&
+        p.shape()[0] == rows.before + std::ssize(rows.parts) && file.has(p.name(), p.shape().with(0, rows.before))) {
+      return &rows;
+    }
+  }
+  return nullptr;
+}
+
+void read_extended(const SafetensorsFile& file, const Parameter& p, const ExtendedRows& rows) {
+  const Tensor old = empty(p.shape().with(0, rows.before), DType::kF32, Device::cpu());
+  file.read(p.name(), old);
+  std::vector<float> values = to_host<float>(old);
+  const auto columns = static_cast<size_t>(p.shape().count() / p.shape()[0]);
+  std::vector<int32_t> all(static_cast<size_t>(rows.before));
+  std::iota(all.begin(), all.end(), 0);
+  for (const std::vector<int32_t>& parts : rows.parts) {
+    const std::vector<int32_t>& from = parts.empty() ? all : parts;
+    std::vector<double> mean(columns);
+    for (const int32_t row : from) {
+      for (size_t i = 0; i < columns; ++i) mean[i] += values[static_cast<size_t>(row) * columns + i];
+    }
+    for (const double sum : mean) values.push_back(static_cast<float>(sum / static_cast<double>(from.size())));
+  }
+  copy(from_host(values, p.shape(), Device::cpu()), p.value());
+  p.value().contents_changed();
+}
+
+}  // namespace
+
+MatchingWeights load_matching_weights(const std::string& folder, const Parameters& parameters,
+                                      const std::vector<ExtendedRows>& extended) {
+  const SafetensorsFile file(weights_path(folder));
+  MatchingWeights matching;
+  for (const Parameter& p : parameters.list()) {
+    if (file.has(p.name(), p.shape())) {
+      file.read(p.name(), p.value());
+    } else if (const ExtendedRows* rows = extension_of(p, file, extended)) {
+      read_extended(file, p, *rows);
+    } else if (const auto sizes = file.sizes(p.name())) {
+      matching.other_shape.push_back(fmt::format("{} {}, there [{}]", p.name(), p.shape(), fmt::join(*sizes, ",")));
+      continue;
+    } else {
+      matching.missing.push_back(p.name());
+      continue;
+    }
+    matching.elements += p.shape().count();
+  }
+  return matching;
+}
+
+}  // namespace fovea
