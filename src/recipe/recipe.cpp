@@ -24,12 +24,26 @@ std::vector<std::string> schedule_names() { return {"constant", "inverse-sqrt", 
 void DataConfig::describe(Fields& f) {
   const bool generates = !generator.empty();
   f.add("train", train,
-        "Training text: one TSV file, or a source file and a target file; of a dialogue also one file of JSON lines, "
+        "Training text: one TSV file, or a source file and a target file, or several of these corpora, whose TSV files "
+        "then end in .tsv; of a dialogue also files of JSON lines, "
         "{\"turns\": [{\"speaker\": ..., \"text\": ...}, ...]}; classify: TSV or CSV files with labels and texts; "
         "answer: "
         "JSON files; caption: TSV files of a picture's name and a caption; classify-images: folders with a folder of "
         "pictures for each label, or TSV or CSV files of a label and a picture's name. Plain or gzip.")
       .also_called({"train_set", "train_sets", "train_data", "corpus", "files"});
+  const bool several = !generates && (train.size() > 2 || mixes_corpora());
+  f.add(
+       "weights", weights,
+       "With several corpora in train: a number for each, in proportion to which an epoch has pairs of them; empty for "
+       "the corpora as they are. An epoch has as many pairs as all corpora together.")
+      .also_called({"sampling_weights", "corpus_weights", "weight", "upsample"});
+  f.add("temperature", temperature,
+        "With several corpora and without weights: an epoch has pairs of a corpus in proportion to its size ^ (1 / "
+        "temperature), so that large values even the corpora out.")
+      .at_least(0.01)
+      .also_called({"sampling_temperature"})
+      .needs(weights.empty(), "no " + f.key("weights"));
+  for (const char* key : {"weights", "temperature"}) f.find(f.key(key)).needs(several, "several corpora in data.train");
   f.add("images", images, "Folder of the pictures that files of captions or labels name.")
       .also_called({"image_folder", "pictures"});
   f.add("features", features,
@@ -343,12 +357,12 @@ void check_classify(const Recipe& r, const std::string& path) {
 
 // Of a task that learns to produce text.
 void check_text_to_text(const Recipe& r, const std::string& path) {
-  const auto files = [&](std::string_view key, const std::vector<std::string>& list) {
-    check(list.size() <= 2, "{}: data.{}: expected one TSV file or two text files, got {} files", path, key,
-          list.size());
-  };
-  files("train", r.data.train);
-  files("valid", r.data.valid);
+  const auto corpora = corpora_of(r.data.train, path + ": data.train");
+  corpora_of(r.data.valid, path + ": data.valid");
+  check(r.data.weights.empty() || r.data.weights.size() == corpora.size(),
+        "{}: data.weights: expected a number for each of the {} corpora of data.train, got {}", path, corpora.size(),
+        r.data.weights.size());
+  r.data.corpus_weights();
   check(!r.data.generator.empty() || !r.data.train.empty(),
         "{}: expected data.train (files) or data.generator, got neither", path);
   check(r.data.generator.empty() || r.data.train.empty(),

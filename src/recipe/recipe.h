@@ -24,9 +24,16 @@ namespace fovea {
 
 std::vector<std::string> schedule_names();  // of the learning rate
 
+// The files of corpora of pairs: one that has both sides, or one for each side. A file by itself has both sides, and so
+// have those whose names end in .tsv or .jsonl, plain or .gz; two other files are one corpus. Throws an Error that
+// starts with `key` for a file without its other side.
+std::vector<std::vector<std::string>> corpora_of(const std::vector<std::string>& files, std::string_view key);
+
 struct DataConfig {
-  std::vector<std::string> train, valid;  // one TSV, or a file for each side
-  std::string images, features;           // the folder of pictures; the cache of their features
+  std::vector<std::string> train, valid;
+  std::vector<std::string> weights;  // numbers, one for each corpus of train
+  double temperature = 1;
+  std::string images, features;  // the folder of pictures; the cache of their features
   std::string generator;
   int64_t generated = 100'000, generated_valid = 1'000;
   int64_t held_out = 1'000;

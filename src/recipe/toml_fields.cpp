@@ -18,7 +18,11 @@ Field::Value value_of(const std::string& key, const toml::node& node) {
   if (array == nullptr) fail("{}: expected a string, a number, a list, true or false, got a date or a time", key);
   std::vector<std::string> list;
   for (const toml::node& item : *array) {
-    check(item.is_string(), "{}: expected a list of strings, got an item of another type", key);
+    if (item.is_number()) {
+      list.push_back(fmt::format("{}", *item.value<double>()));
+      continue;
+    }
+    check(item.is_string(), "{}: expected a list of strings or numbers, got an item of another type", key);
     list.push_back(item.as_string()->get());
   }
   return list;

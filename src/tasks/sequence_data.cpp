@@ -24,7 +24,8 @@ DialoguePairs read_pairs(const std::vector<std::string>& files, const Recipe& re
 
 // Holds out every n-th pair, so that the held-out pairs are spread over the whole corpus; or every n-th dialogue with
 // all of its pairs, because they share turns.
-ParallelLines hold_out(ParallelLines& lines, const std::vector<int64_t>& dialogues, int64_t wanted) {
+ParallelLines hold_out(ParallelLines& lines, std::vector<int32_t>& corpora, const std::vector<int64_t>& dialogues,
+                       int64_t wanted) {
   const size_t pairs = lines.source.size();
   const size_t total = dialogues.empty() ? pairs : static_cast<size_t>(dialogues.back()) + 1;
   const size_t share = std::max<size_t>(1, static_cast<size_t>(wanted) * total / std::max<size_t>(pairs, 1));
@@ -36,11 +37,14 @@ ParallelLines hold_out(ParallelLines& lines, const std::vector<int64_t>& dialogu
   for (size_t i = 0; i < pairs; ++i) {
   size_t end = 0;
     const size_t unit = dialogues.empty() ? i : static_cast<size_t>(dialogues[i]);
-    ParallelLines& to = unit * count / total != (unit + 1) * count / total ? held_out : train;
+    const bool held = unit * count / total != (unit + 1) * count / total;
+    ParallelLines& to = held ? held_out : train;
+    if (!held) corpora[end++] = corpora[i];
     to.source.push_back(std::move(lines.source[i]));
     to.target.push_back(std::move(lines.target[i]));
   }
   lines = std::move(train);
+  corpora.resize(end);
   return held_out;
 }
 
@@ -82,7 +86,16 @@ SequenceData::SequenceData(const TaskSetup& setup)
   if (recipe.model.has_cross_attention() && recipe.model.copies()) copies_.emplace(*source_, *target_);
   messages_.push_back("train: " + start_epoch(0).text());
   if (!recipe.data.alignment.empty()) {
+  if (recipe.data.mixes_corpora() && !corpus_of_line_.empty() && corpus_of_line_.back() > 0) {
+    weights_ = recipe.data.corpus_weights();
+    if (weights_.empty()) {
+      std::vector<int64_t> sizes(static_cast<size_t>(corpus_of_line_.back()) + 1);
+      for (const int32_t corpus : corpus_of_line_) ++sizes[static_cast<size_t>(corpus)];
+      weights_ = weights_by_size(sizes, recipe.data.temperature);
+    }
+  }
     check(filter_.sampling == 0,
+  if (!weights_.empty()) messages_.push_back(mixture_text(recipe.data.train));
   const bool starts = setup.resume_folder.empty() && !recipe.training.pretrained.empty();
   if (starts && recipe.training.extend_vocabulary > 0) extend_vocabularies(recipe.training.extend_vocabulary);
           "data.alignment: expected data.sampling = 0, because alignments need the same tokens in every epoch");
@@ -112,6 +125,33 @@ void SequenceData::warn_of_long_words(const ParallelLines& lines, const std::vec
   }
 }
 
+// All corpora one after another. If one of them has dialogues, each pair of the others is a dialogue by itself.
+DialoguePairs SequenceData::read_corpora(const std::vector<std::string>& files, std::string_view key,
+                                         const Recipe& recipe, std::vector<int32_t>& corpora) {
+  DialoguePairs all;
+  bool dialogues = false;
+  int64_t first_dialogue = 0;
+  for (const std::vector<std::string>& corpus : corpora_of(files, key)) {
+    DialoguePairs pairs = read_pairs(corpus, recipe);
+    if (recipe.data.split_identifiers) {
+      for (std::string& line : pairs.lines.source) line = split_identifiers(line);
+    }
+    if (pairs.dialogues.empty()) warn_of_long_words(pairs.lines, corpus, recipe);
+    const size_t count = pairs.lines.source.size();
+    dialogues = dialogues || !pairs.dialogues.empty();
+    for (size_t i = 0; i < count; ++i) {
+      all.dialogues.push_back(first_dialogue +
+                              (pairs.dialogues.empty() ? static_cast<int64_t>(i) : pairs.dialogues[i]));
+    }
+    if (!all.dialogues.empty()) first_dialogue = all.dialogues.back() + 1;
+    corpora.insert(corpora.end(), count, corpora.empty() ? 0 : corpora.back() + 1);
+    std::move(pairs.lines.source.begin(), pairs.lines.source.end(), std::back_inserter(all.lines.source));
+    std::move(pairs.lines.target.begin(), pairs.lines.target.end(), std::back_inserter(all.lines.target));
+  }
+  if (!dialogues) all.dialogues.clear();
+  return all;
+}
+
 void SequenceData::read(const Recipe& recipe) {
   const DataConfig& data = recipe.data;
   if (!data.generator.empty()) {
@@ -126,17 +166,15 @@ void SequenceData::read(const Recipe& recipe) {
     check(std::filesystem::exists(file),
           "data.train: {}: no such file; set your own with --set data.train=SOURCE,TARGET", file);
   }
-  DialoguePairs train = read_pairs(data.train, recipe);
+  DialoguePairs train = read_corpora(data.train, "data.train", recipe, corpus_of_line_);
   lines_ = std::move(train.lines);
   if (data.valid.empty()) {
-    valid_lines_ = hold_out(lines_, train.dialogues, data.held_out);
+    valid_lines_ = hold_out(lines_, corpus_of_line_, train.dialogues, data.held_out);
     messages_.push_back(fmt::format("no data.valid: {} of data.train held out for validation",
                                     counted(std::ssize(valid_lines_.source), "pair")));
   } else {
-    DialoguePairs valid = read_pairs(data.valid, recipe);
-    valid_lines_ = std::move(valid.lines);
-    split(valid_lines_);
-    if (valid.dialogues.empty()) warn_of_long_words(valid_lines_, data.valid, recipe);
+    std::vector<int32_t> corpora;
+    valid_lines_ = read_corpora(data.valid, "data.valid", recipe, corpora).lines;
   }
   remove_pairs(valid_lines_, [&](size_t i) {
     return has_long_word(valid_lines_.source[i], recipe.source_vocabulary.kind) ||
@@ -189,9 +227,16 @@ ParallelCorpus SequenceData::train() const {
 }
 
 FilterReport SequenceData::start_epoch(int64_t epoch) {
-  BuiltCorpus built = next_epoch_.epoch == epoch ? next_epoch_.corpus.get() : tokenise(epoch);
-  train_ = std::make_shared<const ParallelCorpus>(std::move(built.corpus));
-  batcher_.emplace(*train_, options_);
+  BuiltCorpus built;
+  if (filter_.sampling > 0 || !train_) {
+    built = next_epoch_.epoch == epoch ? next_epoch_.corpus.get() : tokenise(epoch);
+    train_ = std::make_shared<const ParallelCorpus>(std::move(built.corpus));
+  }
+  if (weights_.empty()) {
+    batcher_.emplace(*train_, options_);
+  } else {
+    mix_epoch(epoch);
+  }
   batcher_->set_state({epoch, 0});
   if (filter_.sampling > 0) {
     next_epoch_ = {epoch + 1, std::async(std::launch::async, [this, next = epoch + 1] { return tokenise(next); })};
@@ -224,13 +269,43 @@ void SequenceData::extend_vocabularies(int64_t most) {
     extended_rows_.back().prefix = "decoder.";
   } else {
     extended_rows_.push_back(extend("source", source_, lines_.source));
+CorpusMixture SequenceData::mixture() const {
+  std::vector<int32_t> corpora;
+  for (const int64_t line : train_->lines) corpora.push_back(corpus_of_line_[static_cast<size_t>(line)]);
+  return {corpora, weights_, seed_};
+}
+
+std::string SequenceData::mixture_text(const std::vector<std::string>& files) const {
+  const std::vector<std::vector<std::string>> corpora = corpora_of(files, "data.train");
+  const std::vector<int64_t> pairs = mixture().pairs();
+  std::string text = "an epoch has ";
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    text += fmt::format("{}{} of {}", i == 0 ? "" : ", ", counted(pairs[i], "pair"), corpora[i].front());
+  }
+  return text;
+}
+
+void SequenceData::mix_epoch(int64_t epoch) {
+  epoch_rows_ = {.rows = mixture().rows(epoch)};
+  const bool copied = train_->copied.size() > 0;
+  for (const int64_t row : epoch_rows_.rows) {
+    epoch_rows_.source.push_back(train_->source[row]);
+    epoch_rows_.target.push_back(train_->target[row]);
+    if (copied) epoch_rows_.copied.push_back(train_->copied[row]);
+  }
+  batcher_.emplace(CorpusView(epoch_rows_.source, epoch_rows_.target, epoch_rows_.copied), options_);
+}
+
     extended_rows_.push_back(extend("target", target_, lines_.target));
   }
 }
+  if (!weights_.empty()) {
+    for (int64_t& row : batch_.rows) row = epoch_rows_.rows[static_cast<size_t>(row)];
+  }
 
   for (const int64_t row : batch_.rows) batch_target_tokens_ += train_->target.length(row) + 1;
   batch_.padded_tokens = padded_tokens(*train_, batch_.rows, options_);
-  if (filter_.sampling > 0 && batcher_->state().epoch != epoch) start_epoch(epoch + 1);
+  if (epochs_differ() && batcher_->state().epoch != epoch) start_epoch(epoch + 1);
 }
 
 Batch SequenceData::part(int64_t index, Device device) const {
@@ -244,8 +319,7 @@ Batch SequenceData::part(int64_t index, Device device) const {
 }
 
 void SequenceData::set_state(Batcher::State state) {
-  if (filter_.sampling > 0 && state.epoch != batcher_->state().epoch) start_epoch(state.epoch);
-  if (filter_.sampling == 0) return *train_;
+  if (epochs_differ() && state.epoch != batcher_->state().epoch) start_epoch(state.epoch);
   batcher_->set_state(state);
 }
 

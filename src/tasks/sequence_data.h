@@ -12,6 +12,8 @@
 #include "recipe/recipe.h"
 #include "store/pretrained_weights.h"
 #include "tasks/batch_rows.h"
+#include "tasks/corpus_mixture.h"
+#include "tasks/dialogue_data.h"
 #include "tasks/sequence_alignments.h"
 #include "tasks/task.h"
 
@@ -51,22 +53,37 @@ class SequenceData {
 
  private:
   void read(const Recipe& recipe);
+  DialoguePairs read_corpora(const std::vector<std::string>& files, std::string_view key, const Recipe& recipe,
+                             std::vector<int32_t>& corpora);
   // Warns of lines whose words are too long for the vocabulary, naming file and line.
   void warn_of_long_words(const ParallelLines& lines, const std::vector<std::string>& files, const Recipe& recipe);
   void train_vocabularies(const Recipe& recipe);
   BuiltCorpus tokenise(int64_t epoch) const;
   FilterReport start_epoch(int64_t epoch);  // with subword sampling, each epoch is tokenised anew
 
+  // Of several corpora with weights: which pairs epochs have, that as text, and the batches of one epoch.
+  CorpusMixture mixture() const;
+  std::string mixture_text(const std::vector<std::string>& files) const;
+  void mix_epoch(int64_t epoch);
+  bool epochs_differ() const { return filter_.sampling > 0 || !weights_.empty(); }
   CorpusOptions filter_;
   void extend_vocabularies(int64_t most);
   BatchOptions options_;
   uint64_t seed_;
   ParallelLines lines_, valid_lines_;
+  std::vector<int32_t> corpus_of_line_;  // of lines_, from 0
+  std::vector<double> weights_;          // of the corpora; empty if their pairs are used as they are
   std::shared_ptr<const Vocabulary> source_, target_;
   std::optional<CopyTable> copies_;  // for a model that copies
   double hide_copied_;
   int64_t guided_delay_;
   std::shared_ptr<const ParallelCorpus> train_;
+  // Of several corpora with weights: the rows of train_ that the epoch has, and their ids.
+  struct EpochRows {
+    std::vector<int64_t> rows;
+    std::vector<std::span<const int32_t>> source, target, copied;
+  };
+  EpochRows epoch_rows_;
   ParallelCorpus valid_;
   std::optional<Batcher> batcher_;
   BatchRows batch_;

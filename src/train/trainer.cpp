@@ -136,8 +136,11 @@ void Trainer::start_from(const std::string& name) {
         "training.pretrained: {}: expected parameters with the names and shapes of this model, got none{}", name,
         matching.other_shape.empty() ? "" : "; other shapes: " + some_of(matching.other_shape));
   if (average_) copy(parameters_.values(), average_);
-  listener_.message(fmt::format("{}: {:.2f} of {:.2f} million parameters have its weights", folder,
-                                static_cast<double>(loaded) / 1e6, static_cast<double>(parameters_.count()) / 1e6));
+  listener_.message(
+      fmt::format("{}: {:.2f} of {:.2f} million parameters have its weights{}{}", name,
+                  static_cast<double>(matching.elements) / 1e6, static_cast<double>(parameters_.count()) / 1e6,
+                  matching.missing.empty() ? "" : "; not in it: " + some_of(matching.missing),
+                  matching.other_shape.empty() ? "" : "; other shapes: " + some_of(matching.other_shape)));
 }
 
 TrainingResult Trainer::run(const std::atomic<bool>& interrupt) {

@@ -12,6 +12,7 @@
 #include "store/model_folder.h"
 #include "support.h"
 #include "temporary_folder.h"
+#include "text/generators.h"
 #include "train/small_run.h"
 
 namespace fovea {
@@ -47,6 +48,16 @@ TEST_P(Resume, IsBitIdentical) {
       r.source_vocabulary = r.target_vocabulary = {.kind = "bpe", .size = 60};
       r.data.filter.sampling = 0.2;
     }
+    if (what == "mixture") {
+      r.data.generator = "";
+      for (const auto& [name, pairs] : {std::pair("long.tsv", 300), {"short.tsv", 40}}) {
+        const ParallelLines lines = generate("reverse", pairs, 3);
+        std::string text;
+        for (size_t i = 0; i < lines.source.size(); ++i) text += lines.source[i] + "\t" + lines.target[i] + "\n";
+        r.data.train.push_back(whole.file(name, text));
+      }
+      r.data.weights = {"1", "1"};
+    }
     if (what == "transformer") {
       r.model.architecture = "transformer";
       r.model.attention.score = "scaled-dot";
@@ -67,7 +78,7 @@ TEST_P(Resume, IsBitIdentical) {
   for (size_t i = 0; i + 1 < got.size(); ++i) EXPECT_EQ(got[i], expected[i]);
   EXPECT_TRUE(got.back() == expected.back()) << "tensors differ";
 }
-INSTANTIATE_TEST_SUITE_P(Runs, Resume, ::testing::Values("soft", "hard", "sampling", "transformer"));
+INSTANTIATE_TEST_SUITE_P(Runs, Resume, ::testing::Values("soft", "hard", "sampling", "mixture", "transformer"));
 
 TEST(Trainer, TheFolderHoldsARunAndAModel) {
   const TemporaryFolder folder;
