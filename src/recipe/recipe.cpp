@@ -85,6 +85,57 @@ void DataConfig::describe(Fields& f) {
   filter.describe(f);
 }
 
+namespace {
+
+bool has_both_sides(std::string_view file) {
+  if (file.ends_with(".gz")) file.remove_suffix(3);
+  return file.ends_with(".tsv") || file.ends_with(".jsonl");
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> corpora_of(const std::vector<std::string>& files, std::string_view key) {
+  if (files.size() == 1) return {files};
+  std::vector<std::vector<std::string>> corpora;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (has_both_sides(files[i])) {
+      corpora.push_back({files[i]});
+      continue;
+    }
+    check(i + 1 < files.size() && !has_both_sides(files[i + 1]),
+          "{}: expected a target file after {}; of several corpora, files with both sides must end in .tsv", key,
+          files[i]);
+    corpora.push_back({files[i], files[i + 1]});
+    ++i;
+  }
+  return corpora;
+}
+
+std::vector<double> DataConfig::corpus_weights() const {
+  std::vector<double> numbers;
+  for (const std::string& text : weights) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    check(error == std::errc() && end == text.data() + text.size() && number > 0 && std::isfinite(number),
+          "data.weights: expected numbers above 0, got {}", text);
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+void VocabularyConfig::describe(Fields& f) {
+  VocabularyOptions::describe(f);
+  for (const char* key :
+       {"kind", "size", "min_count", "coverage", "byte_fallback", "normalisation", "lowercase", "symbols"}) {
+    if (!model.empty()) f.find(f.key(key)).has_no_effect(fmt::format("{} names a vocabulary", f.key("model")));
+  }
+  f.add("model", model,
+        "A SentencePiece model of your own, unigram or bpe, instead of a vocabulary that is trained. Its padding, "
+        "unknown "
+        "token and marks of begin and end become the first four tokens.")
+      .also_called({"path", "file", "vocab", "sp_model", "spm", "subword_model", "voc_file"});
+}
+
 void DialogueConfig::describe(Fields& f) {
   format.describe(f);
   f.add("replies_of", replies_of,
@@ -401,6 +452,10 @@ void check_recipe(const Recipe& r, const std::string& path) {
   } else if (r.task == "caption") {
     check_caption(r, path);
   } else {
+  for (const auto& [side, vocabulary] : {std::pair("source", &r.source_vocabulary), {"target", &r.target_vocabulary}}) {
+    check(vocabulary->model.empty() || r.training.pretrained.empty(),
+          "{}: {}_vocabulary.model: expected none with training.pretrained, whose vocabularies are used", path, side);
+  }
     check_text_to_text(r, path);
   }
   const std::vector<std::string> metrics = metrics_of_task(r.task);

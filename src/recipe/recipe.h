@@ -44,6 +44,17 @@ struct DataConfig {
   std::string embeddings;
   CorpusOptions filter;
 
+  std::vector<double> corpus_weights() const;  // Error for a weight that is no number above 0
+  bool mixes_corpora() const { return !weights.empty() || temperature != 1; }
+  void describe(Fields& fields);
+};
+
+// A vocabulary that is trained, or a SentencePiece model that exists.
+struct VocabularyConfig : VocabularyOptions {
+  std::string model;
+
+  VocabularyConfig() = default;
+  using VocabularyOptions::operator=;
   void describe(Fields& fields);
 };
 
@@ -123,7 +134,7 @@ struct Recipe {
   int64_t threads = 0;
   int64_t report_every = 0;
   DataConfig data;
-  VocabularyOptions source_vocabulary, target_vocabulary;
+  VocabularyConfig source_vocabulary, target_vocabulary;
   DialogueConfig dialogue;
   ModelConfig model;
   TrainedVisionConfig vision;

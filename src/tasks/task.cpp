@@ -17,14 +17,18 @@
 #include "tasks/image_classify_task.h"
 #include "tasks/reader.h"
 #include "tasks/sequence_task.h"
+#include "text/sentencepiece_import.h"
 
 namespace fovea {
 
 std::shared_ptr<const Vocabulary> TaskSetup::known_vocabulary(const std::string& stem) const {
   if (!resume_folder.empty()) return load_side(resume_folder, stem);
-  const std::string& pretrained = recipe.training.pretrained;
-  if (pretrained.empty() || !has_side(pretrained, stem)) return nullptr;
-  return load_side(pretrained, stem);
+  const VocabularyConfig& side =
+      stem == "source" || recipe.data.shared_vocabulary ? recipe.source_vocabulary : recipe.target_vocabulary;
+  if (!side.model.empty() && (stem == "source" || stem == "target")) return import_sentencepiece(side.model);
+  if (recipe.training.pretrained.empty()) return nullptr;
+  const std::string pretrained = find_model(recipe.training.pretrained);
+  return has_side(pretrained, stem) ? load_side(pretrained, stem) : nullptr;
 }
 
 const std::vector<std::string>& Task::messages() const {

@@ -119,7 +119,8 @@ std::vector<Row> rows() {
        "classify.label_column", "classify.text_column", "classify.label_separator"});
   add(kClassify, with(kClassify, "classify.pooling=structured"), {"classify.hops", "classify.penalty"});
   add(kClassify, with(kClassify, "classify.label_separator=:"), {"classify.label_part"});
-  add(kShared, kNone, {"target_vocabulary.kind", "target_vocabulary.size", "target_vocabulary.symbols"});
+  add(kShared, kNone,
+      {"target_vocabulary.kind", "target_vocabulary.size", "target_vocabulary.symbols", "target_vocabulary.model"});
   add(kNone, {"task=dialogue"}, {"dialogue.context_turns", "dialogue.speakers", "dialogue.replies_of"});
   add(kNone, {"training.guided_alignment=1", "data.alignment=links"},
       {"training.guided_step", "training.guided_layer", "training.guided_head"});

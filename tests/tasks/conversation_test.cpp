@@ -132,7 +132,7 @@ TEST(DialogueTask, LearnsFromJsonLines) {
   recipe.data.filter.max_source = 9;
   recipe.data.filter.truncate = true;
   recipe.source_vocabulary = {.kind = "bpe", .size = 40};
-  recipe.target_vocabulary = {};
+  recipe.target_vocabulary = VocabularyConfig();
   recipe.dialogue.format = {.context_turns = 2, .speakers = {"<me>", "<you>"}};
   recipe.training.steps = 2;
   Silent listener;
