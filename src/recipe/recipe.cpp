@@ -204,10 +204,19 @@ void TrainingConfig::describe(Fields& f) {
       .choices({"auto", "f32", "bf16"})
       .also_called({"dtype", "fp16", "amp", "bf16"});
   f.add("pretrained", pretrained,
-        "Start from a trained model: its folder. Parameters of the same name and shape, for instance the encoder's, "
-        "have "
-        "its weights, and its vocabularies are used.")
-      .also_called({"init_from", "finetune", "load_model"});
+        "Start from a trained model: its folder, or the name of a shipped model. The settings of the model that the "
+        "recipe does not name are its settings, parameters of the same name and shape have its weights, and its "
+        "vocabularies are used.")
+      .also_called({"init_from", "finetune", "load_model", "start_from", "train_from", "pretrained_model"});
+  f.add(
+       "extend_vocabulary", extend_vocabulary,
+       "Number of pieces, at most, that each vocabulary of the pretrained model gets from data.train, where they occur "
+       "at least twice. A new piece starts as the mean of the pieces that it is made of, or of all; what the model "
+       "knew "
+       "stays.")
+      .at_least(0)
+      .needs(!pretrained.empty(), f.key("pretrained"));
+  f.add("tensorboard", tensorboard, "Also write the numbers of metrics.jsonl as event files of TensorBoard.");
   f.add("epochs", epochs, "Stop after this many epochs; 0 for no limit.")
       .at_least(0)
       .also_called({"max_epochs", "num_epochs", "after_epochs"});

@@ -93,6 +93,8 @@ struct TrainingConfig {
   bool self_critical = false;
   std::string pretrained;
   bool shortlist = false;
+  int64_t extend_vocabulary = 0;
+  bool tensorboard = false;
 
   void describe(Fields& fields);
 };

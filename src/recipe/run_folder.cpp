@@ -41,8 +41,9 @@ fs::path start_directory(const fs::path& run, const fs::path& named) {
 
 // Keys that may differ when a run is resumed.
 bool may_change(std::string_view key) {
-  for (const std::string_view prefix : {"folder", "device", "threads", "report_every", "validation.", "training.epochs",
-                                        "training.steps", "training.minutes", "training.checkpoint_minutes"}) {
+  for (const std::string_view prefix :
+       {"folder", "device", "threads", "report_every", "validation.", "training.tensorboard", "training.epochs",
+        "training.steps", "training.minutes", "training.checkpoint_minutes"}) {
     if (key.starts_with(prefix)) return true;
   }
   return false;
@@ -58,6 +59,12 @@ void remove_run(const std::string& folder) {
                            "source.spm", "source.vocab", "target.spm", "target.vocab", "characters.vocab"}) {
     std::filesystem::remove(folder + "/" + name);
   }
+  std::error_code code;
+  std::vector<fs::path> events;  // of TensorBoard
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, code)) {
+    if (entry.path().filename().string().starts_with("events.out.tfevents.")) events.push_back(entry.path());
+  }
+  for (const fs::path& path : events) fs::remove(path);
 }
 
 void save_recipe(const Recipe& recipe) {

@@ -126,6 +126,15 @@ Trainer::Trainer(const Recipe& recipe, const TaskEntry& task, Start start, Train
   }
   save_recipe(recipe_);
   metrics_ = std::make_unique<MetricsFile>(recipe.folder, state_.step);
+  if (recipe.training.tensorboard) events_ = std::make_unique<EventFile>(recipe.folder, state_.step);
+}
+
+// At most three of several names, and how many more there are.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 3;
+  const auto shown = std::span(names).first(std::min(kMost, names.size()));
+  const size_t more = names.size() - shown.size();
+  return fmt::format("{}{}", fmt::join(shown, "; "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 void Trainer::start_from(const std::string& name) {
@@ -287,18 +296,22 @@ void Trainer::report_step() {
                     .logged = logged};
   if (report.logged) {
     report.grad_norm = optimiser_->grad_norm();
-    metrics_->write(Json{{"event", "train"},
-                         {"step", report.step},
-                         {"epoch", static_cast<double>(report.epoch) + report.epoch_done},
-                         {"loss", report.loss},
-                         {"learning_rate", report.learning_rate},
-                         {"grad_norm", report.grad_norm},
-                         {"tokens_per_second", report.tokens_per_second},
-                         {"minutes", report.minutes}}
-                        .dump());
+    log({{"event", "train"},
+         {"step", report.step},
+         {"epoch", static_cast<double>(report.epoch) + report.epoch_done},
+         {"loss", report.loss},
+         {"learning_rate", report.learning_rate},
+         {"grad_norm", report.grad_norm},
+         {"tokens_per_second", report.tokens_per_second},
+         {"minutes", report.minutes}});
     counters_ = {};
   }
   listener_.stepped(report);
+}
+
+void Trainer::log(const Json& line) {
+  metrics_->write(line.dump());
+  if (events_) events_->write(line);
 }
 
 void Trainer::validate() {
@@ -330,7 +343,7 @@ void Trainer::validate() {
   for (const auto& [name, value] : report.scores) line[name] = value;
   line["best"] = report.best;
   line["minutes"] = minutes();
-  metrics_->write(line.dump());
+  log(line);
   listener_.validated(report);
   if (schedule_.validated(report.improved)) {
     listener_.message(fmt::format("no improvement: reducing the learning rate to {:.3g}",

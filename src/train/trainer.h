@@ -13,6 +13,7 @@
 
 #include "recipe/run_folder.h"
 #include "tensor/step_graphs.h"
+#include "train/event_file.h"
 #include "train/metrics_file.h"
 #include "train/optimiser.h"
 #include "train/schedule.h"
@@ -60,6 +61,7 @@ class Trainer {
   void update_average();
   void read_loss(const Tensor& sum);  // moves it from the device to the counters; Error if it is not finite
   void report_step();
+  void log(const nlohmann::ordered_json& line);  // to metrics.jsonl and the event file
   void validate();
   void save_checkpoint();
   void load_checkpoint();
@@ -80,6 +82,7 @@ class Trainer {
   Tensor step_loss_;  // [1]: the sum over the units of the step that is being accumulated
   Tensor loss_sum_;   // [1]: on a card, the sum over the units of finished steps since it was last read
   std::unique_ptr<MetricsFile> metrics_;
+  std::unique_ptr<EventFile> events_;  // training.tensorboard
   Tape tape_;
   StepGraphs<std::array<int64_t, 4>, std::monostate> part_graphs_;
   // The update has a workspace of its own: a captured graph needs its tensors at the same addresses, but the tape's

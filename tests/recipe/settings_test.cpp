@@ -92,6 +92,8 @@ std::vector<Row> rows() {
                           "training.guided_alignment",
                           "training.doubly_stochastic",
                           "training.pretrained",
+                          "training.tensorboard",
+                          "source_vocabulary.model",
                           "validation.every",
                           "validation.metric",
                           "validation.patience",
