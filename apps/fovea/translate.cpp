@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "fovea/flags.h"
 #include "fovea/mistakes.h"
 #include "fovea/output.h"
+#include "fovea/word_fields.h"
 #include "kernels/cpu/cpu.h"
 #include "store/shipped.h"
 #include "text/lines.h"
@@ -43,7 +45,9 @@ struct TranslateFlags : ModelFlags {
   Words words = kTranslate;
   std::vector<std::string> texts, files;
   std::string input = "-", output;
+  std::string prefix, prefixes;  // for every line; a file with one for each line
   bool json = false, check_attention = false;
+  WordFlags word_flags;
   SearchFlags search_flags;
   LineFlags line_flags;
 };
@@ -77,7 +81,8 @@ Json parts_json(const std::string& source, const TranslatedText& text) {
 }
 
 std::string json_line(const std::string& source, const TranslatedText& text, const std::vector<OutputWarning>& warnings,
-                      const Words& words, std::string_view precision) {
+                      const std::vector<CandidateWords>& candidate_words, const TranslateFlags& flags,
+                      std::string_view precision) {
   const Translation& translation = text.whole;
   Json candidates = Json::array(), warned = Json::array();
   for (const OutputWarning& w : warnings) warned.push_back({{"kind", w.kind}, {"message", w.message}});
@@ -86,9 +91,15 @@ std::string json_line(const std::string& source, const TranslatedText& text, con
                           {"score", c.hypothesis.score},
                           {"log_probability", c.hypothesis.log_probability},
                           {"ended", c.hypothesis.finished}});
+    const size_t rank = candidates.size() - 1;
+    if (flags.word_flags.alignment) {
+      Json& links = candidates.back()["alignment"] = Json::array();
+      for (const Link& link : candidate_words[rank].alignment) links.push_back({link.source, link.target});
+    }
+    if (flags.word_flags.scores) candidates.back()["word_scores"] = candidate_words[rank].scores;
   }
   Json json{{"source", source},
-            {std::string(words.result), translation.text()},
+            {std::string(flags.words.result), translation.text()},
             {"source_tokens", translation.source_tokens},
             {"cut", translation.truncated},
             {"warnings", std::move(warned)},
@@ -104,20 +115,61 @@ std::string quoted(const std::vector<std::string>& words) {
   return out;
 }
 
-std::string text_lines(int64_t number, const Translation& translation, bool several) {
-  if (!several) return translation.text() + "\n";
+std::string text_lines(int64_t number, const Translation& translation, const std::vector<CandidateWords>& words,
+                       const WordFlags& flags, bool several) {
+  const auto fields = [&](size_t rank) { return flags.any() ? word_fields(words[rank], flags) : ""; };
+  if (!several) return translation.text() + fields(0) + "\n";
   std::string out;
-  for (const Translation::Candidate& c : translation.candidates) {
-    out += fmt::format("{} ||| {} ||| {:.4f}\n", number, c.text, c.hypothesis.score);
+  for (size_t rank = 0; rank < translation.candidates.size(); ++rank) {
+    const Translation::Candidate& c = translation.candidates[rank];
+    out += fmt::format("{} ||| {}{} ||| {:.4f}\n", number, c.text, fields(rank), c.hypothesis.score);
   }
   return out;
 }
+
+// The beginnings that translations must have: one for all lines, or a file's line for each.
+class Prefixes {
+ public:
+  explicit Prefixes(const TranslateFlags& flags) : prefix_(flags.prefix) {
+    if (!flags.prefixes.empty()) reader_.emplace(flags.prefixes);
+  }
+  bool any() const { return !prefix_.empty() || reader_; }
+
+  std::vector<ForcedPrefix> ids_for(const std::vector<std::string>& lines, const Translator& translator,
+                                    const SearchOptions& search) {
+    const int64_t limit =
+        translator.max_target() > 0 ? std::min(search.max_length, translator.max_target()) : search.max_length;
+    std::vector<ForcedPrefix> all;
+    for (const std::string& line : lines) {
+      std::string prefix = prefix_;
+      check(!reader_ || reader_->next(prefix), "--prefixes: expected a prefix for each line, got {} only",
+            reader_ ? counted(reader_->line_number(), "line") : "");
+      check(line.find('\n') == std::string::npos, "--prefix: expected texts of one line, got one with a line break");
+      ForcedPrefix& forced = all.emplace_back();
+      if (prefix.empty()) continue;
+      const SharedLine source = translator.tokenise_source(line), target = translator.tokenise_target(prefix);
+      for (const int32_t id : translator.target_ids(*source, *target)) forced.push_back({id});
+      check(std::ssize(forced) < limit, "--prefix: expected fewer than {} tokens (--max-length), got {}", limit,
+            forced.size());
+    }
+    return all;
+  }
+  void end() {
+    std::string more;
+    check(!reader_ || !reader_->next(more), "{}: expected as many prefixes as there are lines, got more",
+          reader_ ? reader_->place() : "");
+  }
+
+ private:
+  std::string prefix_;
+  std::optional<LineReader> reader_;
+};
 
 // Translates lines as they are read, and writes each translation as soon as those before it are written. Warns of each
 // truncated source, once of all unknown words and once of all translations that reached the maximum length.
 class LineTranslator {
  public:
-  explicit LineTranslator(const TranslateFlags& flags) : flags_(flags), output_(flags.output) {}
+  explicit LineTranslator(const TranslateFlags& flags) : flags_(flags), output_(flags.output), prefixes_(flags) {}
 
   void take(const std::vector<std::string>& lines) {
     if (lines.empty()) return;
@@ -134,12 +186,14 @@ class LineTranslator {
       console_.finish();
       output_.write(text);
     };
+    if (prefixes_.any()) search_.prefixes = prefixes_.ids_for(lines, *translator_, search_);
     translate_paragraphs(*translator_, lines, search_, paragraphs_, write, show);
     console_.finish();
     before_ += static_cast<int64_t>(lines.size());
   }
   void end() {
     if (!translator_ && !flags_.models.empty()) load("");  // a wrong model is an error even without any line
+    prefixes_.end();
     if (with_unknown_ > 1) {
       first_unknown_ += fmt::format("; {} with unknown words", counted(with_unknown_ - 1, "more line"));
     }
@@ -175,8 +229,12 @@ class LineTranslator {
       }
     }
     if (!translation.candidates.front().hypothesis.finished && unfinished_++ == 0) first_unfinished_ = place(number);
-    if (!flags_.json) return text_lines(number + 1, translation, several_);
-    return json_line(line, text, warnings, flags_.words, computed_precision(*translator_)) + "\n";
+    std::vector<CandidateWords> words;
+    for (size_t rank = 0; flags_.word_flags.any() && rank < translation.candidates.size(); ++rank) {
+      words.push_back(candidate_words(*translator_, text, rank, flags_.word_flags));
+    }
+    if (!flags_.json) return text_lines(number + 1, translation, words, flags_.word_flags, several_);
+    return json_line(line, text, warnings, words, flags_, computed_precision(*translator_)) + "\n";
   }
   // A summary is shorter than its source and attends to some of it, as it should.
   std::vector<OutputWarning> warnings_of(const TranslatedText& text) const {
@@ -208,12 +266,22 @@ class LineTranslator {
     several_ = search_.nbest > 1;
     paragraphs_ = flags_.line_flags.prepare(search_, config);
     if (flags_.words.task != kTranslate.task) paragraphs_.split_above = 0;  // a summary is of the whole document
-    search_.capture_weights = flags_.check_attention;
+    if (prefixes_.any()) {
+      check(flags_.line_flags.split_above <= 0, "--split-above: expected 0 with --prefix, which needs the whole line");
+      paragraphs_.split_above = 0;
+    }
+    search_.capture_weights = flags_.check_attention || flags_.word_flags.alignment;
+    const std::vector<AttentionInfo> attentions = translator_->model().model->attentions();
+    const bool attends = std::any_of(attentions.begin(), attentions.end(),
+                                     [](const AttentionInfo& a) { return a.kind == AttentionKind::kCross; });
+    check(attends || !flags_.word_flags.alignment, "--alignment: expected a model that attends to its source, got {}",
+          config.model.architecture);
   }
 
   const TranslateFlags& flags_;
   Output output_;
   Console console_{stderr};
+  Prefixes prefixes_;
   std::optional<Translator> translator_;
   SearchOptions search_;  // with the flags and what the model's folder stores
   ParagraphOptions paragraphs_;
@@ -293,12 +361,28 @@ void add_translate(CLI::App& app, Run& run) {
   command->add_flag("--json", flags->json, "Print one JSON object per line, with scores and all hypotheses.");
   command->add_flag("--check-attention", flags->check_attention,
                     "Also warn of translations whose attention is on nothing in particular; slower.");
+  command->add_flag("--alignment", flags->word_flags.alignment,
+                    "Also print the word alignment by attention in Pharaoh format: translation ||| 0-0 1-2 ... "
+                    "(source word - target word, from 0).");
+  command->add_flag("--word-scores", flags->word_flags.scores,
+                    "Also print the log-probability of each word, the sum over its pieces, and last that of the end "
+                    "mark: translation ||| -0.1234 ...");
+  CLI::Option* prefix =
+      command->add_option("--prefix", flags->prefix, "Every translation begins with this text.")->type_name("TEXT");
+  command
+      ->add_option("--prefixes", flags->prefixes,
+                   "File with the text that each translation begins with, line by line; an empty line for any.")
+      ->type_name("FILE")
+      ->excludes(prefix);
   flags->search_flags.add_to(*command, "Search", flags->words.task);
   flags->line_flags.add_to(*command, "Search");
   command->footer(
       "A translation that repeats itself, or is far too long or short for its source, is reported with its line.\n"
       "Without --model, English is translated to Chinese and Chinese to English by the shipped models.\n"
-      "With --nbest above 1, each line of output is: line number (from 1) ||| translation ||| score.");
+      "With --nbest above 1, each line of output is: line number (from 1) ||| translation ||| score, with the fields "
+      "of\n"
+      "--alignment and --word-scores between translation and score. Words are separated by spaces; in scripts without\n"
+      "spaces each token is a word. With --prefix, lines are not split into sentences.");
   command->callback([flags, &run] { run = [flags] { return translate(*flags); }; });
 }
 

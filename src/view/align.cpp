@@ -20,9 +20,6 @@ void AlignOptions::describe(Fields& f) {
       .choices({"auto", "spaces", "pieces"});
 }
 
-namespace {
-
-// The number of the word that each token belongs to; -1 for special tokens.
 std::vector<int64_t> word_numbers(const std::vector<RecordToken>& tokens, const std::string& text,
                                   const std::string& count) {
   std::vector<size_t> byte_of;  // the first byte of each character
@@ -44,6 +41,8 @@ std::vector<int64_t> word_numbers(const std::vector<RecordToken>& tokens, const 
   }
   return words;
 }
+
+namespace {
 
 // Weights between words: columns are summed, rows averaged, special tokens left out.
 struct WordWeights {

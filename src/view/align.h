@@ -1,7 +1,9 @@
 // Reads a word alignment off the attention of a record.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "evaluate/alignment.h"
 #include "view/reduce.h"
@@ -20,5 +22,9 @@ struct AlignOptions {
 // in a script without spaces every token counts as a word, unless the text separates its words by spaces. Special
 // tokens are not aligned.
 Alignment align(const AttentionRecord& record, const ReduceOptions& heads, const AlignOptions& options);
+// The number of the word, from 0, that each token of a text belongs to, counted as AlignOptions::count says; -1 for
+// special tokens.
+std::vector<int64_t> word_numbers(const std::vector<RecordToken>& tokens, const std::string& text,
+                                  const std::string& count);
 
 }  // namespace fovea
