@@ -161,23 +161,18 @@ std::vector<std::vector<std::string>> read_groups(const std::string& path) {
 
 TestSet read_set(const EvaluateFlags& flags) {
   TestSet set;
-  if (!flags.source.empty()) set.sources = all_lines(flags.source);
+  // The lines that references are counted against: sources, or hypotheses alone.
+  const std::string& first = flags.source.empty() ? flags.hypotheses : flags.source;
+  ReferencedText text = read_referenced(first, flags.references);
+  const size_t count = text.sources.size();
   std::vector<std::string> hypotheses;
-  if (!flags.hypotheses.empty()) hypotheses = all_lines(flags.hypotheses);
-  const std::string& first = flags.hypotheses.empty() ? flags.source : flags.hypotheses;
-  const size_t count = flags.hypotheses.empty() ? set.sources.size() : hypotheses.size();
-  check(count > 0, "{}: expected lines, got none", first);
-  check(set.sources.empty() || set.sources.size() == count, "{}: expected {} lines, as {} has, got {}", flags.source,
-        count, first, set.sources.size());
+  if (!flags.hypotheses.empty()) hypotheses = flags.source.empty() ? text.sources : all_lines(flags.hypotheses);
+  check(flags.hypotheses.empty() || hypotheses.size() == count, "{}: expected {} lines, as {} has, got {}",
+        flags.hypotheses, count, first, hypotheses.size());
+  if (!flags.source.empty()) set.sources = std::move(text.sources);
   hypotheses.resize(count);
-  for (std::string& h : hypotheses) set.segments.push_back({std::move(h), {}});
-  for (const std::string& path : flags.references) {
-    const std::vector<std::vector<std::string>> lines = read_references(path);
-    check(lines.size() == count, "{}: expected {} lines, as {} has, got {}", path, count, first, lines.size());
-    for (size_t i = 0; i < count; ++i) {
-      auto& references = set.segments[i].references;
-      references.insert(references.end(), lines[i].begin(), lines[i].end());
-    }
+  for (size_t i = 0; i < count; ++i) {
+    set.segments.push_back({std::move(hypotheses[i]), std::move(text.references[i])});
   }
   if (!flags.groups.empty()) {
     set.groups = read_groups(flags.groups);
@@ -400,7 +395,8 @@ int evaluate(EvaluateFlags flags) {
   if (task == "classify-images") {
     return evaluate_image_classes({flags.source, flags.output, flags.json}, flags.images, flags.for_predictor());
   }
-  check(!flags.references.empty(), "evaluate: expected --references");
+  check(!flags.references.empty() || !flags.source.empty(),
+        "evaluate: expected --references, or --source with a TSV file that has both sides");
   const bool only_lead = flags.models.empty() && flags.hypotheses.empty() && flags.lead > 0;
   check(only_lead || flags.models.empty() != flags.hypotheses.empty(),
         "evaluate: expected either --hypotheses or --model, got {}", flags.models.empty() ? "neither" : "both");
@@ -475,7 +471,8 @@ void add_evaluate(CLI::App& app, Run& run) {
           "-r,--references", flags->references,
           "Reference translations; several files for several references, or a JSON array of references a line.")
       ->type_name("FILE");
-  command->add_option("-s,--source", flags->source, "Source text.")->type_name("FILE");
+  command->add_option("-s,--source", flags->source, "Source text; without --references, a TSV file with both sides.")
+      ->type_name("FILE");
   command->add_option("-o,--output", flags->output, "With --model: file for the translations.")->type_name("FILE");
   command
       ->add_option("--metrics", flags->names,

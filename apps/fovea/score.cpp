@@ -12,7 +12,6 @@
 #include "fovea/commands.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
-#include "text/lines.h"
 
 namespace fovea::app {
 
@@ -21,7 +20,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ScoreFlags : ModelFlags {
-  std::string source, target, output;
+  std::string source, output;
+  std::vector<std::string> references;
   bool json = false, rank = false, per_token = false;
 };
 
@@ -41,46 +41,11 @@ void print_perplexity(std::span<const Hypothesis> scores) {
              std::exp(-total / static_cast<double>(tokens)));
 }
 
-// The source of each line and its candidates.
-struct Candidates {
-  std::vector<std::string> sources;
-  std::vector<std::vector<std::string>> targets;
-};
-
-// From two files, or from a TSV whose further columns are candidates.
-Candidates read_candidates(const ScoreFlags& flags) {
-  Candidates read;
-  if (!flags.target.empty()) {
-    read.sources = read_lines(flags.source);
-    read.targets = read_references(flags.target);
-    check(read.targets.size() == read.sources.size(), "{}: expected {} lines, as {} has, got {}", flags.target,
-          read.sources.size(), flags.source, read.targets.size());
-    return read;
-  }
-  LineReader reader(flags.source);
-  for (std::string line; reader.next(line);) {
-    std::vector<std::string> columns(1);
-    for (const char c : line) {
-      if (c == '\t') {
-        columns.emplace_back();
-      } else {
-        columns.back() += c;
-      }
-    }
-    check(columns.size() > 1, "{}: expected a source and candidates, separated by tabs, got one column",
-          reader.place());
-    read.sources.push_back(columns.front());
-    read.targets.emplace_back(columns.begin() + 1, columns.end());
-  }
-  check(!read.sources.empty(), "{}: expected text, got an empty file", flags.source);
-  return read;
-}
-
 int rank(const ScoreFlags& flags) {
-  const Candidates read = read_candidates(flags);
+  const ReferencedText read = read_referenced(flags.source, flags.references);
   std::vector<std::string> sources, targets;
   for (size_t i = 0; i < read.sources.size(); ++i) {
-    for (const std::string& candidate : read.targets[i]) {
+    for (const std::string& candidate : read.references[i]) {
       sources.push_back(read.sources[i]);
       targets.push_back(candidate);
     }
@@ -88,8 +53,8 @@ int rank(const ScoreFlags& flags) {
   const std::vector<Hypothesis> scores = flags.load().score(sources, targets);
   Output output(flags.output);
   size_t first = 0;
-  for (size_t i = 0; i < read.targets.size(); ++i) {
-    const std::vector<std::string>& candidates = read.targets[i];
+  for (size_t i = 0; i < read.references.size(); ++i) {
+    const std::vector<std::string>& candidates = read.references[i];
     std::vector<size_t> order(candidates.size());
     for (size_t c = 0; c < order.size(); ++c) order[c] = c;
     const auto score = [&](size_t c) { return score_of(scores[first + c], flags.per_token); };
@@ -111,9 +76,14 @@ int rank(const ScoreFlags& flags) {
 
 int score(const ScoreFlags& flags) {
   if (flags.rank) return rank(flags);
-  const ParallelLines lines = flags.target.empty() ? read_tsv(flags.source) : read_parallel(flags.source, flags.target);
-  const Translator translator = flags.load();
-  const std::vector<Hypothesis> scores = translator.score(lines.source, lines.target);
+  const ReferencedText read = read_referenced(flags.source, flags.references);
+  std::vector<std::string> targets;
+  for (size_t i = 0; i < read.references.size(); ++i) {
+    check(read.references[i].size() == 1, "line {}: expected one translation, got {}; --rank compares several", i + 1,
+          read.references[i].size());
+    targets.push_back(read.references[i].front());
+  }
+  const std::vector<Hypothesis> scores = flags.load().score(read.sources, targets);
   Output output(flags.output);
   for (const Hypothesis& s : scores) {
     output.write(flags.json ? Json{{"log_probability", s.log_probability}, {"log_probs", s.log_probs}}.dump() + "\n"
@@ -131,16 +101,21 @@ void add_score(CLI::App& app, Run& run) {
       "score", "Print log-probabilities of given translations or replies and the perplexity, or rank candidates.");
   const auto flags = std::make_shared<ScoreFlags>();
   add_model_flags(*command, *flags)->required();
-  command->add_option("source", flags->source, "Source text, or a TSV file with both sides.")
+  command->add_option("source,-s,--source", flags->source, "Source text, or a TSV file with both sides.")
       ->required()
       ->type_name("FILE");
-  command->add_option("target", flags->target, "Target text, aligned line by line.")->type_name("FILE");
+  command
+      ->add_option("references,-r,--references", flags->references,
+                   "The translations, line by line; with --rank several files, or a JSON array of candidates a line.")
+      ->type_name("FILE");
   command->add_option("-o,--output", flags->output, "File for the scores; standard output by default.")
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "Print one JSON object per line, with the log-probability of each token.");
-  command->add_flag("--rank", flags->rank,
-                    "Each line has several candidates: a JSON array in the target text, or further columns of the TSV. "
-                    "They are printed best first: line number (from 1) ||| candidate ||| score.");
+  command->add_flag(
+      "--rank", flags->rank,
+      "Each line has several candidates: a JSON array in --references, several files of them, or further columns "
+      "of the TSV. "
+      "They are printed best first: line number (from 1) ||| candidate ||| score.");
   command->add_flag("--per-token", flags->per_token,
                     "Divide scores by the number of target tokens, so that long texts are not at a disadvantage.");
   command->callback([flags, &run] { run = [flags] { return score(*flags); }; });

@@ -1,6 +1,7 @@
 #include "evaluate/references.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/error.h"
@@ -61,6 +62,49 @@ std::vector<std::vector<std::string>> read_references(const std::string& path) {
     for (const Json& item : array) all.push_back(one_line(item.get<std::string>()));
   }
   return references;
+}
+
+namespace {
+
+ReferencedText read_referenced_tsv(const std::string& path) {
+  ReferencedText text;
+  LineReader reader(path, kMaxReferencesBytes);
+  for (std::string line; reader.next(line);) {
+    std::vector<std::string> columns(1);
+    for (const char c : line) {
+      if (c == '\t') {
+        columns.emplace_back();
+      } else {
+        columns.back() += c;
+      }
+    }
+    check(columns.size() > 1,
+          "{}: expected a source and its references or candidates, separated by tabs, got one column", reader.place());
+    text.sources.push_back(std::move(columns.front()));
+    text.references.emplace_back(std::make_move_iterator(columns.begin() + 1), std::make_move_iterator(columns.end()));
+  }
+  check(!text.sources.empty(), "{}: expected text, got an empty file", path);
+  return text;
+}
+
+}  // namespace
+
+ReferencedText read_referenced(const std::string& source, const std::vector<std::string>& references) {
+  if (references.empty()) return read_referenced_tsv(source);
+  ReferencedText text;
+  LineReader reader(source);
+  for (std::string line; reader.next(line);) text.sources.push_back(line);
+  check(!text.sources.empty(), "{}: expected lines, got none", source);
+  text.references.resize(text.sources.size());
+  for (const std::string& path : references) {
+    const std::vector<std::vector<std::string>> lines = read_references(path);
+    check(lines.size() == text.sources.size(), "{}: expected {} lines, as {} has, got {}", path, text.sources.size(),
+          source, lines.size());
+    for (size_t i = 0; i < lines.size(); ++i) {
+      text.references[i].insert(text.references[i].end(), lines[i].begin(), lines[i].end());
+    }
+  }
+  return text;
 }
 
 }  // namespace fovea

@@ -10,4 +10,13 @@ namespace fovea {
 // string; otherwise each line is one reference. Errors name file and line.
 std::vector<std::vector<std::string>> read_references(const std::string& path);
 
+// Sources and, line by line, what is given for each: references or candidates.
+struct ReferencedText {
+  std::vector<std::string> sources;
+  std::vector<std::vector<std::string>> references;
+};
+// From a source file and files of references for it, as above; without files of references the source file is a TSV,
+// whose further columns are the references. Errors name file and line.
+ReferencedText read_referenced(const std::string& source, const std::vector<std::string>& references);
+
 }  // namespace fovea

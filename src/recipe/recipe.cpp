@@ -452,6 +452,10 @@ void check_text_to_text(const Recipe& r, const std::string& path) {
 }
 
 void check_recipe(const Recipe& r, const std::string& path) {
+  for (const auto& [side, vocabulary] : {std::pair("source", &r.source_vocabulary), {"target", &r.target_vocabulary}}) {
+    check(vocabulary->model.empty() || r.training.pretrained.empty(),
+          "{}: {}_vocabulary.model: expected none with training.pretrained, whose vocabularies are used", path, side);
+  }
   if (r.task == "classify") {
     check_classify(r, path);
   } else if (r.task == "classify-images") {
@@ -461,10 +465,6 @@ void check_recipe(const Recipe& r, const std::string& path) {
   } else if (r.task == "caption") {
     check_caption(r, path);
   } else {
-  for (const auto& [side, vocabulary] : {std::pair("source", &r.source_vocabulary), {"target", &r.target_vocabulary}}) {
-    check(vocabulary->model.empty() || r.training.pretrained.empty(),
-          "{}: {}_vocabulary.model: expected none with training.pretrained, whose vocabularies are used", path, side);
-  }
     check_text_to_text(r, path);
   }
   const std::vector<std::string> metrics = metrics_of_task(r.task);
@@ -505,6 +505,11 @@ Recipe read_recipe(const std::string& path, std::span<const std::string> changes
       fail("--set {}: {}", change, error.what());
     }
   }
+  // A complete recipe has what it took over from the pretrained model, which need not exist any more.
+  if (!recipe.training.pretrained.empty() && (!complete || places.contains("training.pretrained"))) {
+    const auto is_named = [&](std::string_view key) { return complete || places.contains(std::string(key)); };
+    adopt_pretrained(recipe, is_named, warnings);
+  }
   check_recipe(recipe, path);
   if (warnings == nullptr) return recipe;
   std::vector<std::string> named;
@@ -521,8 +526,3 @@ std::string recipe_text(const Recipe& recipe, bool with_help) {
 }
 
 }  // namespace fovea
-  // A complete recipe has what it took over from the pretrained model, which need not exist any more.
-  if (!recipe.training.pretrained.empty() && (!complete || places.contains("training.pretrained"))) {
-    const auto is_named = [&](std::string_view key) { return complete || places.contains(std::string(key)); };
-    adopt_pretrained(recipe, is_named, warnings);
-  }

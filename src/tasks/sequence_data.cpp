@@ -34,8 +34,8 @@ ParallelLines hold_out(ParallelLines& lines, std::vector<int32_t>& corpora, cons
         "data: expected at least 10 {}, so that some can be held out for validation, got {}; or set data.valid",
         dialogues.empty() ? "pairs" : "dialogues", total);
   ParallelLines train, held_out;
-  for (size_t i = 0; i < pairs; ++i) {
   size_t end = 0;
+  for (size_t i = 0; i < pairs; ++i) {
     const size_t unit = dialogues.empty() ? i : static_cast<size_t>(dialogues[i]);
     const bool held = unit * count / total != (unit + 1) * count / total;
     ParallelLines& to = held ? held_out : train;
@@ -83,9 +83,9 @@ SequenceData::SequenceData(const TaskSetup& setup)
   options_.seed = recipe.seed;
   read(recipe);
   train_vocabularies(recipe);
+  const bool starts = setup.resume_folder.empty() && !recipe.training.pretrained.empty();
+  if (starts && recipe.training.extend_vocabulary > 0) extend_vocabularies(recipe.training.extend_vocabulary);
   if (recipe.model.has_cross_attention() && recipe.model.copies()) copies_.emplace(*source_, *target_);
-  messages_.push_back("train: " + start_epoch(0).text());
-  if (!recipe.data.alignment.empty()) {
   if (recipe.data.mixes_corpora() && !corpus_of_line_.empty() && corpus_of_line_.back() > 0) {
     weights_ = recipe.data.corpus_weights();
     if (weights_.empty()) {
@@ -94,10 +94,10 @@ SequenceData::SequenceData(const TaskSetup& setup)
       weights_ = weights_by_size(sizes, recipe.data.temperature);
     }
   }
-    check(filter_.sampling == 0,
+  messages_.push_back("train: " + start_epoch(0).text());
   if (!weights_.empty()) messages_.push_back(mixture_text(recipe.data.train));
-  const bool starts = setup.resume_folder.empty() && !recipe.training.pretrained.empty();
-  if (starts && recipe.training.extend_vocabulary > 0) extend_vocabularies(recipe.training.extend_vocabulary);
+  if (!recipe.data.alignment.empty()) {
+    check(filter_.sampling == 0,
           "data.alignment: expected data.sampling = 0, because alignments need the same tokens in every epoch");
     check(!recipe.data.valid.empty(),
           "data.alignment: expected data.valid, because holding out training pairs would shift the lines");
@@ -204,6 +204,30 @@ void SequenceData::train_vocabularies(const Recipe& recipe) {
   }
 }
 
+void SequenceData::extend_vocabularies(int64_t most) {
+  const auto extend = [&](std::string_view side, std::shared_ptr<const Vocabulary>& vocabulary,
+                          const std::vector<std::string>& lines) {
+    const int64_t before = vocabulary->size();
+    VocabularyExtension extension = extend_vocabulary(*vocabulary, lines, most);
+    vocabulary = std::move(extension.vocabulary);
+    messages_.push_back(fmt::format("{} vocabulary: {} of the pretrained model and {} new ones", side,
+                                    counted(before, "token"), thousands(std::ssize(extension.parts))));
+    return ExtendedRows{side == "target" ? "decoder." : "encoder.", before, std::move(extension.parts)};
+  };
+  const bool shared = source_->extension() == target_->extension() && source_->bytes() == target_->bytes();
+  if (shared) {
+    std::vector<std::string> both = lines_.source;
+    both.insert(both.end(), lines_.target.begin(), lines_.target.end());
+    extended_rows_.push_back(extend("shared", source_, both));
+    target_ = source_;
+    extended_rows_.push_back(extended_rows_.front());
+    extended_rows_.back().prefix = "decoder.";
+  } else {
+    extended_rows_.push_back(extend("source", source_, lines_.source));
+    extended_rows_.push_back(extend("target", target_, lines_.target));
+  }
+}
+
 void SequenceData::tokenise_valid(int64_t max_source, int64_t max_target) {
   CorpusOptions limits{.max_source = max_source, .max_target = max_target};
   if (filter_.truncate) {
@@ -221,6 +245,7 @@ BuiltCorpus SequenceData::tokenise(int64_t epoch) const {
 }
 
 ParallelCorpus SequenceData::train() const {
+  if (filter_.sampling == 0) return *train_;
   CorpusOptions filter = filter_;
   filter.sampling = 0;
   return build_corpus(lines_, *source_, *target_, filter).corpus;
@@ -244,31 +269,6 @@ FilterReport SequenceData::start_epoch(int64_t epoch) {
   return built.report;
 }
 
-void SequenceData::next() {
-  const int64_t epoch = batcher_->state().epoch;
-  batch_ = {.epoch = epoch, .rows = batcher_->next_rows()};
-  batch_corpus_ = train_;
-  batch_target_tokens_ = 0;
-void SequenceData::extend_vocabularies(int64_t most) {
-  const auto extend = [&](std::string_view side, std::shared_ptr<const Vocabulary>& vocabulary,
-                          const std::vector<std::string>& lines) {
-    const int64_t before = vocabulary->size();
-    VocabularyExtension extension = extend_vocabulary(*vocabulary, lines, most);
-    vocabulary = std::move(extension.vocabulary);
-    messages_.push_back(fmt::format("{} vocabulary: {} of the pretrained model and {} new ones", side,
-                                    counted(before, "token"), thousands(std::ssize(extension.parts))));
-    return ExtendedRows{side == "target" ? "decoder." : "encoder.", before, std::move(extension.parts)};
-  };
-  const bool shared = source_->extension() == target_->extension() && source_->bytes() == target_->bytes();
-  if (shared) {
-    std::vector<std::string> both = lines_.source;
-    both.insert(both.end(), lines_.target.begin(), lines_.target.end());
-    extended_rows_.push_back(extend("shared", source_, both));
-    target_ = source_;
-    extended_rows_.push_back(extended_rows_.front());
-    extended_rows_.back().prefix = "decoder.";
-  } else {
-    extended_rows_.push_back(extend("source", source_, lines_.source));
 CorpusMixture SequenceData::mixture() const {
   std::vector<int32_t> corpora;
   for (const int64_t line : train_->lines) corpora.push_back(corpus_of_line_[static_cast<size_t>(line)]);
@@ -296,13 +296,14 @@ void SequenceData::mix_epoch(int64_t epoch) {
   batcher_.emplace(CorpusView(epoch_rows_.source, epoch_rows_.target, epoch_rows_.copied), options_);
 }
 
-    extended_rows_.push_back(extend("target", target_, lines_.target));
-  }
-}
+void SequenceData::next() {
+  const int64_t epoch = batcher_->state().epoch;
+  batch_ = {.epoch = epoch, .rows = batcher_->next_rows()};
   if (!weights_.empty()) {
     for (int64_t& row : batch_.rows) row = epoch_rows_.rows[static_cast<size_t>(row)];
   }
-
+  batch_corpus_ = train_;
+  batch_target_tokens_ = 0;
   for (const int64_t row : batch_.rows) batch_target_tokens_ += train_->target.length(row) + 1;
   batch_.padded_tokens = padded_tokens(*train_, batch_.rows, options_);
   if (epochs_differ() && batcher_->state().epoch != epoch) start_epoch(epoch + 1);

@@ -27,10 +27,10 @@ class SequenceData {
   const std::shared_ptr<const Vocabulary>& source() const { return source_; }
   const std::shared_ptr<const Vocabulary>& target() const { return target_; }
   ParallelCorpus train() const;  // the training pairs, tokenised as in decoding: without subword sampling
-  const std::vector<std::string>& messages() const { return messages_; }  // reports and warnings
-
   // Of a run that extends the vocabularies of its pretrained model.
   const std::vector<ExtendedRows>& extended_rows() const { return extended_rows_; }
+  const std::vector<std::string>& messages() const { return messages_; }  // reports and warnings
+
   // Reads the next batch. split() divides it into parts of at most `max_tokens` tokens, source, target and padding
   // counted, or of one pair each; 0 stands for no limit. It returns the number of parts.
   void next();
@@ -58,16 +58,16 @@ class SequenceData {
   // Warns of lines whose words are too long for the vocabulary, naming file and line.
   void warn_of_long_words(const ParallelLines& lines, const std::vector<std::string>& files, const Recipe& recipe);
   void train_vocabularies(const Recipe& recipe);
+  void extend_vocabularies(int64_t most);
   BuiltCorpus tokenise(int64_t epoch) const;
   FilterReport start_epoch(int64_t epoch);  // with subword sampling, each epoch is tokenised anew
-
   // Of several corpora with weights: which pairs epochs have, that as text, and the batches of one epoch.
   CorpusMixture mixture() const;
   std::string mixture_text(const std::vector<std::string>& files) const;
   void mix_epoch(int64_t epoch);
   bool epochs_differ() const { return filter_.sampling > 0 || !weights_.empty(); }
+
   CorpusOptions filter_;
-  void extend_vocabularies(int64_t most);
   BatchOptions options_;
   uint64_t seed_;
   ParallelLines lines_, valid_lines_;
@@ -95,8 +95,8 @@ class SequenceData {
   };
   NextEpoch next_epoch_;  // with subword sampling: tokenised by another thread while this epoch is trained on
   std::optional<Alignments> alignments_;
+  std::vector<ExtendedRows> extended_rows_;
   std::vector<std::string> messages_;
 };
 
 }  // namespace fovea
-  std::vector<ExtendedRows> extended_rows_;

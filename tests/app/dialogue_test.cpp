@@ -120,7 +120,7 @@ TEST_F(Talk, CandidatesAreRankedByTheirScores) {
   EXPECT_TRUE(columns.out.starts_with("1 ||| ")) << columns.out;
   EXPECT_EQ(lines_of(columns.out), 2);
   expect_failure({"score", "-m", talk(), "--rank", folder->file("c.tsv", "a\n")}, 1,
-                 "c.tsv:1: expected a source and candidates");
+                 "c.tsv:1: expected a source and its references or candidates");
   expect_failure({"score", "-m", talk(), "--rank", source, folder->file("t.txt", "[\"a\"]\n")}, 1, "expected 2 lines");
 }
 

@@ -105,10 +105,10 @@ std::vector<Row> rows() {
   };
   add(kFiles, kNone, {"data.generated", "data.generated_valid"});
   add(kNone, kFiles, {"data.held_out"});
-  add(kNone, {"model.copy=mixture"}, {"data.hide_copied"});
-  add(kWords, kSubwords,
   add(kNone, {"data.generator=", "data.train=a.tsv,b.tsv,c.tsv"}, {"data.weights", "data.temperature"});
   add(kNone, {"training.pretrained=" + some_model()}, {"training.extend_vocabulary"});
+  add(kNone, {"model.copy=mixture"}, {"data.hide_copied"});
+  add(kWords, kSubwords,
       {"data.sampling", "source_vocabulary.coverage", "source_vocabulary.byte_fallback",
        "source_vocabulary.normalisation", "target_vocabulary.coverage", "target_vocabulary.byte_fallback",
        "target_vocabulary.normalisation"});
