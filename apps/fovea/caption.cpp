@@ -10,6 +10,7 @@
 #include "fovea/console.h"
 #include "fovea/flags.h"
 #include "fovea/output.h"
+#include "store/folder_config.h"
 #include "tasks/captioner.h"
 #include "tasks/pictures.h"
 #include "text/lines.h"
@@ -26,7 +27,7 @@ struct CaptionFlags : PredictorFlags {
   std::vector<std::string> pictures;
   std::string input, output;
   bool json = false;
-  SearchOptions search;
+  SearchFlags search_flags;
 };
 
 std::string json_line(const std::string& file, const Caption& caption) {
@@ -55,9 +56,11 @@ std::vector<std::string> names_of_pictures(const CaptionFlags& flags) {
 }
 
 int caption(const CaptionFlags& flags) {
-  check_search_flags(flags.search);
   const std::vector<std::string> names = names_of_pictures(flags);
-  const Captioner captioner(flags.prepare("caption"), flags.options);
+  check_output_is_no_input(flags.output, names);
+  const std::string folder = flags.prepare("caption");
+  const SearchOptions search = flags.search_flags.checked_for_model(read_folder_config(folder));
+  const Captioner captioner(folder, flags.options);
   const int64_t size = captioner.size();
   Output output(flags.output);
   Console console(stderr);
@@ -75,7 +78,7 @@ int caption(const CaptionFlags& flags) {
       }
     }
     std::string text;
-    const std::vector<Caption> captions = captioner.caption(images, flags.search);
+    const std::vector<Caption> captions = captioner.caption(images, search);
     for (size_t i = 0; i < files.size(); ++i) {
       if (flags.json) {
         text += json_line(files[i], captions[i]);
@@ -103,7 +106,6 @@ int caption(const CaptionFlags& flags) {
 void add_caption(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("caption", "Describe pictures (JPEG, PNG, WebP).");
   const auto flags = std::make_shared<CaptionFlags>();
-  flags->search.beam = 3;
   command->add_option("picture", flags->pictures, "Pictures to describe.")->type_name("FILE");
   add_predictor_flags(*command, *flags);
   command->add_option("-i,--input", flags->input, "File with the names of pictures, a line each; - for standard input.")
@@ -111,7 +113,7 @@ void add_caption(CLI::App& app, Run& run) {
   command->add_option("-o,--output", flags->output, "File for the captions; standard output by default.")
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "Print one JSON object per picture, with scores and all hypotheses.");
-  add_flags(*command, flags->search, "Search");
+  flags->search_flags.add_to(*command, "Search", "caption");
   command->footer(
       "One picture: the caption. Several: file, tab, caption. fovea view -m MODEL PICTURE shows where it looked.");
   command->callback([flags, &run] { run = [flags] { return caption(*flags); }; });

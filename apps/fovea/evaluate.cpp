@@ -29,6 +29,7 @@
 #include "fovea/output.h"
 #include "store/folder_config.h"
 #include "store/shipped.h"
+#include "store/task_names.h"
 #include "text/lines.h"
 #include "text/utf8.h"
 
@@ -377,6 +378,8 @@ int evaluate(EvaluateFlags flags) {
   check(flags.boxes.empty() || task == "caption", "--boxes: expected --model with a model of the task caption");
   check(flags.images.empty() || task == "caption" || task == "classify-images",
         "--images: expected --model with a model of the task caption or classify-images");
+  check(task.empty() || is_text_to_text(task) || (!flags.tune && !flags.store),
+        "--tune and --store: expected a model that turns text into text, got one of the task {}", task);
   const std::string answer_metrics = answer_metrics_among(flags.names);
   if (task == "answer") {
     return evaluate_answers({flags.source, flags.output, answer_metrics, flags.json}, flags.for_predictor());

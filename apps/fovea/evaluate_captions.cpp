@@ -102,6 +102,8 @@ int evaluate_captioner(const CaptionerTest& test, const PredictorFlags& flags) {
     numbers.emplace(image, static_cast<int32_t>(files.size()));
     all.push_back(static_cast<int32_t>(files.size()));
     files.push_back((std::filesystem::path(test.images) / image).string());
+    check(std::filesystem::exists(files.back()),
+          "{}: expected a picture, found no such file; --images names the folder of the pictures", files.back());
   }
   Console console(stderr);
   const Pictures pictures(captioner.model(), files);

@@ -2,13 +2,25 @@
 #pragma once
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/files.h"
 
 namespace fovea::app {
+
+// A picture that a command reads would be lost if the output took its place.
+inline void check_output_is_no_input(const std::string& output, std::span<const std::string> inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code absent;
+    check(output.empty() || !std::filesystem::equivalent(output, input, absent),
+          "--output: expected another file than {}, which is read here and would be lost", input);
+  }
+}
 
 class Output {
  public:

@@ -130,6 +130,7 @@ int view(ViewFlags flags) {
         "format {}: expected --output, because a terminal cannot show it", format);
   check(!flags.what.empty() || !flags.input.empty(),
         "view: expected a sentence, as in fovea view 'I love you.', a picture, a record, or the folder of a run");
+  check_output_is_no_input(flags.output, flags.what);
   if (flags.models.empty() && flags.passage.empty() && !flags.what.empty()) {
     const std::string& first = flags.what.front();
     if (is_picture_file(first)) flags.models = {model_of_task("caption", "")};

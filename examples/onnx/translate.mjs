@@ -48,11 +48,12 @@ function zeros(port, sizes) {
   return new ort.Tensor('float32', new Float32Array(shape.reduce((a, b) => a * b, 1)), shape);
 }
 
-// The index of the largest value of each row.
-function argmax(tensor) {
+// The index of the largest value of each row, except those that are banned.
+function argmax(tensor, banned = []) {
   const [rows, columns] = [tensor.dims[0], tensor.dims.at(-1)];
   return Array.from({ length: rows }, (_, b) => {
-    const row = tensor.data.subarray(b * columns, (b + 1) * columns);
+    const row = tensor.data.slice(b * columns, (b + 1) * columns);
+    for (const id of banned) row[id] = -Infinity;
     return row.reduce((best, value, i) => (value > row[best] ? i : best), 0);
   });
 }
@@ -73,7 +74,7 @@ function meanOverHeads(tensor) {
 // Source ids as the model was trained to read them.
 function sourceIds(model, vocabulary, text) {
   const ids = vocabulary.encode(text);
-  if (model.source.longest > 0) ids.splice(model.source.longest - (model.source.end ? 1 : 0));
+  if (model.source.longest > 0) ids.splice(model.source.longest);
   if (model.source.reversed) ids.reverse();
   return model.source.end ? [...ids, model.ids.end] : ids;
 }
@@ -101,7 +102,7 @@ async function decode({ model, encoder, step }, sentences) {
     feeds.step = int64([t], [1]);
     const read = Object.fromEntries(Object.keys(inputs).map((name) => [name, feeds[name]]));
     const output = await step.run(read);
-    tokens = argmax(output.logits);
+    tokens = argmax(output.logits, model.steps.banned);
     const attended = output.cross_attention ? argmax(meanOverHeads(output.cross_attention)) : [];
     results.forEach((result, b) => {
       result.ended ||= tokens[b] === model.ids.end;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/files.h"
 #include "base/json.h"
 #include "models/model.h"
@@ -50,9 +48,16 @@ Json add_vocabulary(const Vocabulary& vocabulary, const std::string& side, Expor
 }
 
 Json token_ids() { return {{"pad", kPad}, {"unknown", kUnknown}, {"begin", kBegin}, {"end", kEnd}}; }
+// Our own search never generates these.
+const std::vector<int32_t> kBanned = {kPad, kUnknown, kBegin};
 
-// The longest input that tables of positions cover, given the limit of the model; 0 for no limit.
+// The longest sequence of a network, given the limit of its weights and whether it has tables of positions; 0: any.
 int64_t longest(int64_t limit, bool has_positions) { return smaller_limit(limit, has_positions ? kPositions : 0); }
+
+// How token ids become a source. `longest` is the limit of the network, of which the end mark takes one token.
+Json source_json(int64_t longest, int64_t max_source, bool end) {
+  return {{"end", end}, {"longest", smaller_limit(max_source, longest > 0 ? longest - (end ? 1 : 0) : 0)}};
+}
 
 bool source_has_positions(const ModelConfig& config) {
   const bool rotates = config.self_attention.relative == "rotary";
@@ -81,12 +86,9 @@ StepGraph step_graph(const Decoder& decoder, const Prepared& prepared, const std
   Graph& g = *made.graph;
   StepInput input{.tokens = g.input({"tokens", Type::kInt64, {kBatch}})};
   for (const Named& memory : prepared.memory) input.memory[memory.port.name] = g.input(memory.port);
-  const auto keys = std::find_if(prepared.memory.begin(), prepared.memory.end(),
-                                 [](const Named& named) { return named.port.shape.size() == 4; });
   if (of_text && !prepared.memory.empty()) {
     input.lengths = g.input({"lengths", Type::kInt64, {kBatch}});
-    const Value& source = input.memory.at(prepared.memory.front().port.name);
-    input.mask = mask_of(input.lengths, size(source, keys == prepared.memory.end() ? 1 : 2));
+    input.mask = mask_of(input.lengths, size(input.memory.at(prepared.memory.front().port.name), 2));
   }
   Step step(g, input);
   decoder.step(step);
@@ -103,7 +105,7 @@ Json steps_json(const Prepared& prepared, const std::vector<StepState>& states) 
                     {"output", "present." + state.name},
                     {"first", state.from_encoder ? Json("initial." + state.name) : Json(0)}});
   }
-  return {{"memory", memory}, {"states", list}};
+  return {{"memory", memory}, {"states", list}, {"banned", kBanned}};
 }
 
 // The graphs of an encoder, whose states are given, and of a step of the decoder. Returns the description of steps.
@@ -151,12 +153,10 @@ Exported export_model(const LoadedModel& model) {
   description["vocabularies"] = {{"source", add_vocabulary(*model.source, "source", exported)},
                                  {"target", add_vocabulary(*model.target, "target", exported)}};
   description["ids"] = token_ids();
-  const int64_t limit =
-      longest(smaller_limit(model.model->max_source(), config.max_source), source_has_positions(config.model));
-  description["source"] = {{"end", config.end_source},
-                           {"reversed", config.reverse_source},
-                           {"split_identifiers", config.split_identifiers},
-                           {"longest", limit}};
+  const int64_t limit = longest(model.model->max_source(), source_has_positions(config.model));
+  description["source"] = source_json(limit, config.max_source, config.end_source);
+  description["source"]["reversed"] = config.reverse_source;
+  description["source"]["split_identifiers"] = config.split_identifiers;
   description["target"] = {{"longest", longest(model.model->max_target(), target_has_positions(config.model))}};
   add_file(description, exported);
   return exported;
@@ -208,9 +208,8 @@ Exported export_model(const LoadedClassifier& classifier) {
   } else {
     description["vocabularies"] = {{"source", add_vocabulary(*classifier.source, "source", exported)}};
     description["ids"] = token_ids();
-    const int64_t limit =
-        longest(smaller_limit(classifier.model->max_source(), config.max_source), source_has_positions(config.model));
-    description["source"] = {{"longest", limit}};
+    const int64_t limit = longest(classifier.model->max_source(), source_has_positions(config.model));
+    description["source"] = source_json(limit, config.max_source, /*end=*/true);
   }
   add_file(description, exported);
   return exported;

@@ -245,7 +245,7 @@ BuiltCorpus SequenceData::tokenise(int64_t epoch) const {
 }
 
 ParallelCorpus SequenceData::train() const {
-  if (filter_.sampling == 0) return *train_;
+  if (filter_.sampling == 0) return *train_;  // the lines are no longer in memory
   CorpusOptions filter = filter_;
   filter.sampling = 0;
   return build_corpus(lines_, *source_, *target_, filter).corpus;

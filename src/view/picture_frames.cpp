@@ -107,7 +107,8 @@ std::vector<PictureFrame> frames_of_heads(std::span<const Grid> grids) {
       mean[i % mean.size()] += grid.weights[i] / static_cast<float>(grid.rows.size());
     }
     const size_t from = grid.title.find_first_not_of(", ", common.size());
-    const std::string own = grids.size() == 1 || from == std::string::npos ? grid.title : grid.title.substr(from);
+    std::string own = from == std::string::npos ? grid.title : grid.title.substr(from);
+    if (grids.size() == 1) own = "all words";  // the title of the view names the attention
     frames.push_back(frame_of(grid, mean, {own, true, false}));
   }
   return frames;

@@ -66,6 +66,42 @@ TEST_F(App, APictureIsDescribedByTheShippedCaptioner) {
   expect_failure({"view", folder->file("cut.png", encode_png(white).substr(0, 40))}, 1, "cut.png");
 }
 
+TEST_F(App, APictureIsNeverReplacedByWhatIsSaidAboutIt) {
+  const std::string bytes = encode_png({64, 48, std::vector<uint8_t>(size_t{64} * 48 * 3, 255)});
+  const std::string picture = folder->file("kept.png", bytes);
+  const std::string says = "--output: expected another file than " + picture + ", which is read here and would be lost";
+  expect_failure({"view", picture, "-o", picture}, 1, says);
+  expect_failure({"caption", picture, "-o", folder->path() + "/./kept.png"}, 1, says);
+  expect_failure({"caption", "-i", folder->file("list.txt", picture + "\n"), "-o", picture}, 1, says);
+  EXPECT_EQ(read_file(picture), bytes);
+}
+
+TEST_F(App, CaptionsAreSearchedAsTheirFlagsSay) {
+  const std::string picture =
+      folder->file("blank.png", encode_png({64, 48, std::vector<uint8_t>(size_t{64} * 48 * 3, 255)}));
+  const auto candidates = [&](std::vector<std::string> flags) {
+    std::vector<std::string> command = {"caption", picture, "--json"};
+    command.insert(command.end(), flags.begin(), flags.end());
+    const Outcome got = fovea_command(command);
+    EXPECT_EQ(got.status, 0) << got.err;
+    return got.status == 0 ? json_lines(got.out).at(0)["candidates"] : Json();
+  };
+  EXPECT_EQ(candidates({"--nbest", "3"}).size(), 3u);              // of the default beam
+  EXPECT_EQ(candidates({"--sample", "--nbest", "5"}).size(), 5u);  // --sample alone needs no --beam 1
+  EXPECT_EQ(candidates({"--beam", "1"})[0], candidates({"--beam", "1", "--length-penalty", "0.6"})[0]);
+  expect_failure({"caption", picture, "--sample", "--beam", "3"}, 1,
+                 "--sample: sampling needs a beam size of 1, got 3");
+  const std::string references = folder->file("references.tsv", "absent.png\tA dog.\n");
+  const std::vector<std::string> evaluate = {"evaluate", "-m", "caption-en", "-r", references};
+  expect_failure(evaluate, 1, "absent.png: expected a picture, found no such file; --images names the folder");
+  for (const char* flag : {"--tune", "--store"}) {
+    std::vector<std::string> command = evaluate;
+    command.emplace_back(flag);
+    expect_failure(command, 1,
+                   "--tune and --store: expected a model that turns text into text, got one of the task cap");
+  }
+}
+
 TEST_F(App, ARecordOfAPictureIsDrawnInEveryFormat) {
   const std::string record = FOVEA_CAPTION_RECORD;
   const Outcome strip = fovea_command({"view", record});

@@ -1,11 +1,10 @@
 #include "onnx/cases.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "decode/test_models.h"
 #include "models/nonlocal.h"
+#include "onnx/outputs.h"
 #include "text/vocabulary.h"
 
 namespace fovea::onnx {
@@ -13,13 +12,7 @@ namespace fovea::onnx {
 namespace {
 
 constexpr int64_t kWords = 12, kBatchSize = 3, kLongest = 6, kSteps = 5;
-constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 const std::vector<int32_t> kLengths = {6, 4, 1};
-
-// Numbers as JSON. NaN is written as null.
-Json tensor(const std::string& type, const std::vector<int64_t>& shape, const auto& values) {
-  return {{"type", type}, {"shape", shape}, {"data", values}};
-}
 
 std::vector<int32_t> random_ids(Random& random, int64_t count, int64_t lowest = 4) {
   std::vector<int32_t> ids;
@@ -58,67 +51,6 @@ std::shared_ptr<const Vocabulary> word_vocabulary() {
   return train_vocabulary(lines, options).vocabulary;
 }
 
-// What one attention of one layer computed, on the host: [B,H,T,S].
-struct Weights {
-  explicit Weights(const Var& x) : shape(x.shape()), values(to_host<float>(x.value())) {}
-  float operator()(int64_t b, int64_t h, int64_t t, int64_t s) const {
-    return values[static_cast<size_t>(((b * shape[1] + h) * shape[2] + t) * shape[3] + s)];
-  }
-  Shape shape;
-  std::vector<float> values;
-};
-
-std::vector<Weights> layers_of(const std::vector<AttentionTrace>& traces, AttentionKind kind,
-                               Var AttentionTrace::*part) {
-  std::vector<Weights> layers;
-  for (const AttentionTrace& trace : traces) {
-    if (trace.kind == kind && trace.*part) layers.emplace_back(trace.*part);
-  }
-  return layers;
-}
-
-// All layers [B,L,H,rows,columns] of rows [first, first + rows); `counts` says which cells are compared.
-Json stacked(const std::vector<Weights>& layers, int64_t first, int64_t rows, int64_t columns, auto counts) {
-  const int64_t batch = layers[0].shape[0], heads = layers[0].shape[1];
-  std::vector<float> values;
-  for (int64_t b = 0; b < batch; ++b)
-    for (const Weights& layer : layers)
-      for (int64_t h = 0; h < heads; ++h)
-        for (int64_t t = first; t < first + rows; ++t)
-          for (int64_t s = 0; s < columns; ++s) values.push_back(counts(b, t) ? layer(b, h, t, s) : kNone);
-  std::vector<int64_t> shape = {batch, std::ssize(layers), heads};
-  if (rows > 1 || first < 0) shape.push_back(rows);
-  shape.push_back(columns);
-  return tensor("float32", shape, values);
-}
-
-bool every(int64_t, int64_t) { return true; }
-
-// One step's expected outputs, of the teacher-forced target.
-Json step_outputs(const TeacherForced& forced, int64_t t, int64_t source) {
-  const int64_t batch = forced.logits.dim(1), words = forced.logits.dim(2);
-  const std::vector<float> all = to_host<float>(forced.logits.value());
-  const auto begin = all.begin() + t * batch * words;
-  Json expected = {{"logits", tensor("float32", {batch, words}, std::vector<float>(begin, begin + batch * words))}};
-  const auto cross = layers_of(forced.attentions, AttentionKind::kCross, &AttentionTrace::weights);
-  if (!cross.empty()) expected["cross_attention"] = stacked(cross, t, 1, source, every);
-  const auto self = layers_of(forced.attentions, AttentionKind::kDecoderSelf, &AttentionTrace::weights);
-  if (!self.empty()) expected["self_attention"] = stacked(self, t, 1, t + 1, every);
-  const auto sentinel = layers_of(forced.attentions, AttentionKind::kCross, &AttentionTrace::sentinel);
-  if (!sentinel.empty()) {
-    Json of = stacked(sentinel, t, 1, 1, every);
-    of["shape"].erase(3);
-    expected["sentinel_attention"] = of;
-  }
-  const auto copy = layers_of(forced.attentions, AttentionKind::kCopy, &AttentionTrace::weights);
-  if (!copy.empty()) {
-    Json of = stacked(copy, t, 1, source, every);
-    of["shape"] = {batch, source};
-    expected["copy_attention"] = of;
-  }
-  return expected;
-}
-
 // The inputs of every step beside its states: the target tokens [T,B], and the source as a head that copies reads it.
 Json steps_of(const TeacherForced& forced, const std::vector<int32_t>& target, int64_t source, const Json& copied) {
   Json steps = Json::array();
@@ -149,14 +81,6 @@ Source source_of(const std::vector<int32_t>& ids) {
           .lengths = from_host(kLengths, {kBatchSize}, cpu)};
 }
 
-// Of the encoder's own attention. Rows after the end of a text are not compared.
-Json encoder_outputs(const std::vector<AttentionTrace>& traces, bool of_text) {
-  const auto self = layers_of(traces, AttentionKind::kEncoderSelf, &AttentionTrace::weights);
-  if (self.empty()) return Json::object();
-  const auto counts = [&](int64_t b, int64_t t) { return !of_text || t < kLengths[static_cast<size_t>(b)]; };
-  return {{"encoder_self_attention", stacked(self, 0, self[0].shape[2], self[0].shape[3], counts)}};
-}
-
 Case text_case(const Setup& setup) {
   LoadedModel loaded;
   loaded.config.model = setup.config;
@@ -185,7 +109,7 @@ Case text_case(const Setup& setup) {
   return {setup.name,
           export_model(loaded),
           {{"inputs", source_inputs(ids)},
-           {"expected", encoder_outputs(forced.attentions, true)},
+           {"expected", encoder_outputs(forced.attentions, kLengths)},
            {"steps", steps_of(forced, target, kLongest, copied)}}};
 }
 
@@ -246,21 +170,8 @@ Case caption_case(const std::string& name, const VisionConfig& vision) {
   return {name,
           export_model(captioner),
           {{"inputs", image_inputs(images)},
-           {"expected", encoder_outputs(forced.attentions, false)},
+           {"expected", encoder_outputs(forced.attentions)},
            {"steps", steps_of(forced, target, cells, Json::object())}}};
-}
-
-Json class_outputs(const Classified& classified, bool of_text) {
-  const auto values = [](const Var& x, const std::vector<int64_t>& shape) {
-    return tensor("float32", shape, to_host<float>(x.value()));
-  };
-  Json expected = {{"logits", values(classified.logits, {kBatchSize, classified.logits.dim(1)})}};
-  if (classified.weights) {
-    const Shape& shape = classified.weights.shape();
-    expected["pooling_attention"] = values(classified.weights, {shape[0], shape[2], shape[3]});
-  }
-  expected.update(encoder_outputs(classified.attentions, of_text));
-  return expected;
 }
 
 LoadedClassifier random_classifier(const ClassifierFolderConfig& config) {
@@ -290,9 +201,10 @@ Case classifier_case(const std::string& encoder, const std::vector<std::string>&
   loaded.source = word_vocabulary();
   Random random(7);
   const std::vector<int32_t> ids = random_ids(random, kBatchSize * kLongest);
-  return {"classifier_" + encoder + "_" + pooling[0],
-          export_model(loaded),
-          {{"inputs", source_inputs(ids)}, {"expected", class_outputs((*loaded.model)(source_of(ids), true), true)}}};
+  return {
+      "classifier_" + encoder + "_" + pooling[0],
+      export_model(loaded),
+      {{"inputs", source_inputs(ids)}, {"expected", class_outputs((*loaded.model)(source_of(ids), true), kLengths)}}};
 }
 
 Case image_classifier_case(const std::string& name, const VisionConfig& vision) {
@@ -308,7 +220,7 @@ Case image_classifier_case(const std::string& name, const VisionConfig& vision) 
   const bool captures = vision.size < 50;
   return {name,
           export_model(loaded),
-          {{"inputs", image_inputs(images)}, {"expected", class_outputs((*loaded.model)(source, captures), false)}}};
+          {{"inputs", image_inputs(images)}, {"expected", class_outputs((*loaded.model)(source, captures))}}};
 }
 
 void add_text_cases(std::vector<NamedCase>& cases) {

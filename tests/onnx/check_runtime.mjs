@@ -20,7 +20,8 @@ function tensor({ type, shape, data }) {
 }
 const tensors = (inputs) => Object.fromEntries(Object.entries(inputs).map(([name, x]) => [name, tensor(x)]));
 
-// The largest difference of two tensors. An error that names the output if their shapes differ.
+// The largest difference of two tensors, relative to values above 1. An error that names the output if their shapes
+// differ.
 function difference(name, got, expected) {
   if (!got) throw new Error(`${name}: there is no such output`);
   if (got.dims.join() !== expected.shape.join())
@@ -28,7 +29,7 @@ function difference(name, got, expected) {
   let largest = 0;
   expected.data.forEach((value, i) => {
     if (value === null) return;
-    const distance = Math.abs(value - got.data[i]);
+    const distance = Math.abs(value - got.data[i]) / Math.max(1, Math.abs(value));
     if (!(distance <= largest)) largest = distance; // NaN is never smaller
   });
   return largest;

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "onnx/cases.h"
+#include "onnx/ops.h"
 #include "support.h"
 #include "temporary_folder.h"
 
@@ -158,6 +159,20 @@ TEST(Onnx, RefusesAGraphAboveTheLargestFile) {
   const std::string bytes = graph.bytes();
   EXPECT_ERROR(graph.bytes(1000), "the limit of a single ONNX file");
   EXPECT_EQ(graph.bytes(std::ssize(bytes)), bytes);
+}
+
+// As the classifier reads texts: truncated to max_source tokens, then the end mark.
+TEST(Onnx, TheDescriptionSaysHowASourceEnds) {
+  const auto source_of = [](const std::string& name) {
+    for (const NamedCase& named : all_cases()) {
+      if (named.name == name) return parse_json(named.make().exported.files.back().bytes, "model.json")["source"];
+    }
+    return Json();
+  };
+  EXPECT_EQ(source_of("classifier_recurrent_mean"), parse_json(R"({"end": true, "longest": 20})", "expected"));
+  EXPECT_EQ(source_of("transformer_additive")["longest"], 31);  // learned positions cover 32 tokens
+  EXPECT_EQ(source_of("luong")["longest"], 0);
+  EXPECT_EQ(source_of("transformer")["longest"], kPositions - 1);
 }
 
 TEST(Onnx, WritesAFolder) {

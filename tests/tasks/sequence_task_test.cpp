@@ -73,11 +73,14 @@ TEST(SequenceTask, AStateIsRestored) {
 }
 
 // Two sentences of two steps and one, over three states and two; the padding has weights, too, which do not count.
-TEST(SequenceTask, StoresTheShortlistThatTheRecipeAsksFor) {
+// With subword sampling the training text is tokenised once more; without it, its tokens are in memory.
+void expect_stored_shortlist(double sampling) {
   const TemporaryFolder folder;
   Recipe r = small_recipe(folder.file("run"));
   r.training.steps = 2;
   r.training.shortlist = true;
+  r.data.filter.sampling = sampling;
+  if (sampling > 0) r.source_vocabulary = r.target_vocabulary = {.kind = "bpe", .size = 60};
   train(r, Start::kNew);
   const auto translator = [&](const std::string& shortlist) {
     return Translator({folder.file("run")}, {.device = "cpu", .shortlist = shortlist});
@@ -87,7 +90,14 @@ TEST(SequenceTask, StoresTheShortlistThatTheRecipeAsksFor) {
   EXPECT_EQ(by_default.shortlist()->target_words(), by_default.model().target->size());
   EXPECT_GT(by_default.shortlist()->entries(), 0);
   EXPECT_EQ(translator("off").shortlist(), nullptr);
-  r.folder = folder.file("copies");
+}
+
+TEST(SequenceTask, StoresTheShortlistThatTheRecipeAsksFor) {
+  expect_stored_shortlist(0);
+  expect_stored_shortlist(0.2);
+  const TemporaryFolder folder;
+  Recipe r = small_recipe(folder.file("copies"));
+  r.training.shortlist = true;
   r.model.copy = "mixture";
   EXPECT_ERROR(train(r, Start::kNew), "training.shortlist: expected a model that does not copy");
 }

@@ -172,6 +172,7 @@ export const en = {
   'say.cell': '{row} attends to {column}: {weight}',
   'say.change': '{row} attends to {column}: change {weight}',
   'say.masked': '{row} cannot attend to {column}: masked',
+  'say.place': 'row {row}, column {column}',
   'say.most': 'attends most to {column} ({weight})',
   'say.step': '{row}, probability {p}; {attention}',
   'say.column': '{column} receives {sum} in total',
@@ -199,6 +200,7 @@ export const en = {
   'entropy.attention': 'words attended to',
   'entropy.choice': 'tokens considered',
   'entropy.attention.long': 'Its attention is spread over about {value} words.',
+  'entropy.attention.picture': 'Its attention is spread over about {value} of the {count} cells of the picture.',
   'entropy.choice.long': 'The model wavered between about {value} tokens.',
   'entropy.chart': 'How many words each step attended to, and how many tokens it considered',
   'entropy.help':

@@ -167,6 +167,7 @@ export const zh: Record<keyof typeof en, string> = {
   'say.cell': '{row} 关注 {column}：{weight}',
   'say.change': '{row} 关注 {column}：变化 {weight}',
   'say.masked': '{row} 不能关注 {column}：已屏蔽',
+  'say.place': '第 {row} 行第 {column} 列',
   'say.most': '最关注 {column}（{weight}）',
   'say.step': '{row}，概率 {p}；{attention}',
   'say.column': '{column} 共得到 {sum} 的注意力',
@@ -194,6 +195,7 @@ export const zh: Record<keyof typeof en, string> = {
   'entropy.attention': '关注的词数',
   'entropy.choice': '考虑的词元数',
   'entropy.attention.long': '注意力分布在约 {value} 个词上。',
+  'entropy.attention.picture': '注意力分布在图片 {count} 个格子中的约 {value} 个上。',
   'entropy.choice.long': '模型在约 {value} 个词元之间犹豫。',
   'entropy.chart': '每一步关注了多少个词、考虑了多少个词元',
   'entropy.help':

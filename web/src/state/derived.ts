@@ -137,11 +137,19 @@ export function titleOf(grid: Grid): string {
   return parts.join(t('comma'))
 }
 
+// A column of a grid in a sentence: a word, or a place in the picture that is captioned.
+function columnName(grid: Grid, column: number): string {
+  const image = grid.reduction.kind === 'cross' ? record.value?.image : undefined
+  if (!image || column >= image.rows * image.columns) return isolated(shown(grid.columns[column]!))
+  const [row, place] = [Math.floor(column / image.columns) + 1, (column % image.columns) + 1]
+  return isolated(t('say.place', { row, column: place }))
+}
+
 // One sentence about a cell, row or column, for the status line and for screen readers.
 export function describe(grid: Grid, row: number, column: number, difference = false): string {
   const width = grid.columns.length
   const rowText = row >= 0 && grid.rows[row] ? isolated(shown(grid.rows[row])) : ''
-  const columnText = column >= 0 && grid.columns[column] ? isolated(shown(grid.columns[column])) : ''
+  const columnText = column >= 0 && grid.columns[column] ? columnName(grid, column) : ''
   if (rowText && columnText) {
     const weight = grid.weights[row * width + column]!
     if (Number.isNaN(weight)) return t('say.masked', { row: rowText, column: columnText })
@@ -155,7 +163,7 @@ export function describe(grid: Grid, row: number, column: number, difference = f
       most < 0
         ? ''
         : t('say.most', {
-            column: isolated(shown(grid.columns[most]!)),
+            column: columnName(grid, most),
             weight: percent(grid.weights[row * width + most]!),
           })
     return note

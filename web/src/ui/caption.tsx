@@ -285,7 +285,7 @@ export function Caption() {
             <Player steps={g.rows.length} onPlay={(now) => (playing.value = now)} />
           </>
         )}
-        {og && otherRecord.value && (
+        {og && otherRecord.value && !secondFailure.value && (
           <div class="changed">
             <p class="name after" id="other-name">
               {t('caption.changed')}

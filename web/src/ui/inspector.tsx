@@ -105,7 +105,10 @@ export function Inspector() {
         </>
       )}
       <p class="entropies">
-        {t('entropy.attention.long', { value: Math.exp(rowEntropy(g, row)).toFixed(1) })}{' '}
+        {t(record.value?.image ? 'entropy.attention.picture' : 'entropy.attention.long', {
+          value: Math.exp(rowEntropy(g, row)).toFixed(1),
+          count: g.columns.length,
+        })}{' '}
         {choice !== null && t('entropy.choice.long', { value: Math.exp(choice).toFixed(1) })}{' '}
         <Help term={t('entropy.attention')} text={t('entropy.help')} />
       </p>

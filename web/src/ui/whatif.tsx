@@ -99,7 +99,7 @@ export function WhatIf() {
         ))}
       </ul>
       {secondFailure.value && <p class="note">{secondFailure.value.message}</p>}
-      {second.value && otherRecord.value && record.value && (
+      {second.value && !secondFailure.value && otherRecord.value && record.value && (
         <div class="answers">
           <h3>{t('whatif.was')}</h3>
           <Written own={record.value} other={null} />

@@ -59,6 +59,8 @@ for (const width of [1440, 360]) {
     assert.notEqual(first, '')
     await words(page).nth(1).hover()
     assert.notEqual(await light(page), first)
+    assert.match(await page.locator('.entropies').textContent(), /of the \d+ cells of the picture/)
+    assert.match(await page.locator('.status-line').textContent(), /attends most to \W?row \d+, column \d+/)
     await page.mouse.move(2, 2)
     assert.equal(await light(page), '')
     // Each frame has its own light.
@@ -73,6 +75,9 @@ for (const width of [1440, 360]) {
     )
     assert.deepEqual(picture, canvas)
     assert.ok(Math.abs(picture.width / picture.height - 4 / 3) < 0.02, JSON.stringify(picture))
+    await page.getByLabel('Language').selectOption('zh')
+    await words(page).nth(1).hover()
+    assert.match(await page.locator('.status-line').textContent(), /第 \d+ 行第 \d+ 列/)
   })
 }
 
@@ -138,6 +143,8 @@ test('a word is forced, chosen or typed', { skip }, async () => {
   await page.getByLabel('another token').fill('antidisestablishmentarianism')
   await page.keyboard.press('Enter')
   await page.waitForFunction(() => /has no token/.test(document.querySelector('.ask .note')?.textContent ?? ''))
+  // What was decoded before is not shown as the answer to what was refused.
+  assert.equal(await page.locator('.changed, .whatif .written').count(), 0)
   // The browser tells of the refusal, too.
   const told = it.troubles.findIndex((trouble) => /status of 400/.test(trouble))
   if (told >= 0) it.troubles.splice(told, 1)
