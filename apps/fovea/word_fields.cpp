@@ -23,6 +23,7 @@ CandidateWords candidate_words(const Translator& translator, const TranslatedTex
   CandidateWords words;
   int64_t first_source = 0, first_target = 0;  // the words of the parts before
   double end_marks = 0;
+  bool ended = false;
   for (size_t i = 0; i < text.parts.size(); ++i) {
     const std::vector<Translation::Candidate>& candidates = text.translations[i].candidates;
     const Hypothesis& hypothesis = candidates[std::min(rank, candidates.size() - 1)].hypothesis;
@@ -41,10 +42,11 @@ CandidateWords candidate_words(const Translator& translator, const TranslatedTex
       double& sum = targets[t] < 0 ? end_marks : words.scores[static_cast<size_t>(first_target + targets[t])];
       sum += record.steps[t].log_probability;
     }
+    ended = ended || hypothesis.finished;
     first_source += count_words(word_numbers(record.source, record.source_text, options.count));
     first_target += target_words;
   }
-  words.scores.push_back(end_marks);
+  if (ended) words.scores.push_back(end_marks);
   return words;
 }
 

@@ -17,7 +17,7 @@ struct WordFlags {
 
 struct CandidateWords {
   Alignment alignment;         // of the words of the whole line
-  std::vector<double> scores;  // log-probabilities: of each word the sum over its pieces, then that of the end mark
+  std::vector<double> scores;  // log-probabilities: of each word the sum over its pieces, then that of an end mark
 };
 
 // Of the candidate `rank`, from 0. Its hypotheses must have captured their attention weights if it is to be aligned.

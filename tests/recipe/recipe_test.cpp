@@ -74,7 +74,7 @@ TEST(Recipe, MistakesAreNamedWithTheirPlace) {
   EXPECT_ERROR(set("training.optimizer=adam"), "did you mean training.optimiser?");
   EXPECT_ERROR(set("heads=3"), "did you mean model.attention.heads?");
   EXPECT_ERROR(set("validation.search.temperature=2"), "validation.search.temperature");
-  EXPECT_ERROR(set("data.train=a,b,c"), "expected a target file after c; of several corpora, files with both sides must end in .tsv");
+  EXPECT_ERROR(set("data.train=a,b,c"), "expected a target file after c; of several corpora");
 }
 
 }  // namespace
