@@ -156,8 +156,8 @@ class Prefixes {
   }
   void end() {
     std::string more;
-    check(!reader_ || !reader_->next(more), "{}: expected as many prefixes as there are lines, got more",
-          reader_ ? reader_->place() : "");
+    if (!reader_ || !reader_->next(more)) return;
+    fail("{}: expected as many prefixes as there are lines, got more", reader_->place());
   }
 
  private:

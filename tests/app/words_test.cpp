@@ -62,9 +62,8 @@ TEST_F(App, AlignmentIsThatOfAlignAndScoresAreThoseOfScore) {
     EXPECT_NEAR(score, forced["log_probs"].at(count).get<double>(), 1e-4) << got.out;
   }
   // A word is a token of this model. The end mark follows, unless the maximum length came first.
-  const std::vector<std::string> three = fields_of_line(
-      fovea_command(translate_with(model(), {"--word-scores", "--max-length", "3", "--min-length", "3", "a b c d"}))
-          .out);
+  const std::vector<std::string> three =
+      fields_of_line(fovea_command(translate_with(model(), {"--word-scores", "--max-length", "3", "a b c d"})).out);
   EXPECT_EQ(count_words(three[0]), 3);
   EXPECT_EQ(count_words(three[1]), 3);
   EXPECT_TRUE(is_score_count(count_words(fields[2]), count_words(fields[0]))) << got.out;
