@@ -24,6 +24,7 @@ export interface State {
   top_k: number // 0 for all
   top_p: number
   seed: number
+  part: number // of a text of several sentences: the one shown, from 1
   rank: number // of the candidate shown, from 1
   target: string // to be scored (teacher forcing); '' for decoding
   view: View
@@ -60,6 +61,7 @@ export const kDefaults: Readonly<State> = {
   top_k: 0,
   top_p: 1,
   seed: 1,
+  part: 1,
   rank: 1,
   target: '',
   view: 'heatmap',
@@ -108,7 +110,7 @@ export const kUnchanged = { prefix: '', path: [], next: '', edits: [], removed: 
 export function setText(text: string): void {
   const edits = state.edits.peek()
   const off = edits.filter((e) => e.off)
-  set({ ...kUnchanged, text, rank: 1, row: -1, edits: off.length === edits.length ? edits : off })
+  set({ ...kUnchanged, text, part: 1, rank: 1, row: -1, edits: off.length === edits.length ? edits : off })
 }
 
 export function setTurns(turns: string[]): void {
@@ -116,7 +118,19 @@ export function setTurns(turns: string[]): void {
 }
 
 export function setModel(model: string): void {
-  set({ ...kUnchanged, model, turns: [], reply: -1, rank: 1, row: -1, layer: 0, head: 0, kind: 'cross', how: 'best' })
+  set({
+    ...kUnchanged,
+    model,
+    turns: [],
+    reply: -1,
+    part: 1,
+    rank: 1,
+    row: -1,
+    layer: 0,
+    head: 0,
+    kind: 'cross',
+    how: 'best',
+  })
 }
 
 export const clearWhatIf = (): void => set({ ...kUnchanged, second: '' })

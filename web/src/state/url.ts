@@ -19,6 +19,7 @@ export const kRanges: Partial<Record<keyof State, readonly [number, number]>> = 
   top_k: [0, 1e6],
   top_p: [0.001, 1],
   seed: [0, 2 ** 31],
+  part: [1, 1e6],
   rank: [1, 16],
   layer: [0, 1000],
   head: [0, 1000],
