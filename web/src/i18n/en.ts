@@ -167,6 +167,10 @@ export const en = {
   'largest.shown': 'There are more cells than pixels: each pixel shows the largest weight in it.',
   'flow.hide': 'Hide the weakest links:',
   'flow.hides': 'Hidden: {out} of {links} links, {share} of the attention.',
+  'flow.phrases': 'Group by phrase',
+  'flow.phrases.help':
+    'Neighbouring words that attend most to neighbouring words are drawn as one. Weights of columns are added up, those of rows averaged.',
+  'title.phrases': 'by phrases',
   'flow.all': 'All links are shown.',
   transport: 'Attention over time',
   'transport.about':

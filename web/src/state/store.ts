@@ -37,6 +37,7 @@ export interface State {
   palette: Palette
   normalise: boolean // heat maps: each row relative to its largest weight
   hide: number // flow: the share of each row's attention that is not drawn; -1 for what suits the sentence's length
+  phrases: number // flow: 1 by phrases, 0 by words; -1 for what suits the sentence's length
   row: number // the picked row, from 0; -1 for none
   second: string // the model to compare with; '' for the same
   prefix: string // forced prefix of the output, as text
@@ -74,6 +75,7 @@ export const kDefaults: Readonly<State> = {
   palette: 'blues',
   normalise: false,
   hide: -1,
+  phrases: -1,
   row: -1,
   second: '',
   prefix: '',

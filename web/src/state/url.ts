@@ -24,6 +24,7 @@ export const kRanges: Partial<Record<keyof State, readonly [number, number]>> = 
   layer: [0, 1000],
   head: [0, 1000],
   hide: [-1, 0.95],
+  phrases: [-1, 1],
   row: [-1, 1e6],
   reply: [-1, 1e6],
   tour: [0, 20],

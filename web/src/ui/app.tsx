@@ -148,8 +148,10 @@ function TourLater() {
 
 export function App() {
   useEffect(() => {
-    const idle = window.requestIdleCallback ?? ((act: () => void) => setTimeout(act, 1000))
-    if (first.value) idle(loadTour)
+    if (!first.value) return
+    // Safari has no idle callbacks.
+    if ('requestIdleCallback' in window) requestIdleCallback(loadTour)
+    else setTimeout(loadTour, 1000)
   }, [first.value === null])
 
   const { Fields, empty } = kForms[form.value]

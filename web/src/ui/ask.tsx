@@ -152,6 +152,8 @@ function Output() {
     logp === undefined ? '' : t('per.token', { value: perToken(logp, record.value!.target.tokens.length) })
   const asWords = answer && !answer.live && text !== '' && grid.value?.rowSide === 'target'
   const parts = shownParagraph.value
+  // The first says most: repetition, then length, then attention.
+  const warning = answer?.warnings.map((kind) => `warning.${kind}`).find(isKey)
   const unknown = grid.value?.columnSide === 'source' ? grid.value.columns.filter((label) => label.unknown) : []
   return (
     <section class="box" aria-labelledby="side-row">
@@ -167,14 +169,9 @@ function Output() {
       {unknown.length > 0 && (
         <p class="note">{t('unknown.note', { words: unknown.map((label) => isolated(shown(label))).join(' ') })}</p>
       )}
-      {answer?.warnings
-        .map((kind) => `warning.${kind}`)
-        .filter(isKey)
-        .map((key) => (
-          <p class="note">{t(key)}</p>
-        ))}
+      {warning && <p class="note">{t(warning)}</p>}
       {record.value?.cut && <p class="note">{t('cut')}</p>}
-      {answer && !answer.live && record.value && !record.value.ended && <p class="note">{t('unended')}</p>}
+      {answer && !answer.live && !warning && record.value && !record.value.ended && <p class="note">{t('unended')}</p>}
       <Candidates pick={(rank) => set({ rank, row: -1 })} />
       <div class="under">
         {file ? (

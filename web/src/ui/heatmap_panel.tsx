@@ -88,7 +88,7 @@ export function HeatmapPanel() {
         {scene && <CanvasView scene={scene} label={`${t('view.heatmap')}: ${title}`} />}
         {isBeside && <Introduction />}
       </div>
-      {!touch.value && <p class="faint hint">{t('how.to.keys')}</p>}
+      {!touch.value && !narrow.value && <p class="faint hint">{t('how.to.keys')}</p>}
       <Numbers grid={g} />
     </div>
   )

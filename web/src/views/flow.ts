@@ -14,7 +14,6 @@ interface Type {
 const typeFor = (grid: Grid): Type =>
   Math.max(grid.rows.length, grid.columns.length) > kMany ? { size: 13, line: 18 } : { size: 15, line: 24 }
 const kMaxWidth = 150 // of a word
-const kMostGap = 4 // lines between words of the shorter sentence
 
 interface Ribbon extends Link {
   d: string
@@ -116,10 +115,9 @@ function layOutDown(grid: Grid, room: number, unit: number, type: Type): Layout 
   const shift = (s: typeof source, bar: number, word: (b: Box) => number): Shore => {
     // The shorter sentence is spread over the height of the longer one, so that links are short and both begin in sight.
     const words = s.shore.boxes.length
-    const gap = words > 1 ? Math.min(kMostGap * type.line, (height - s.height) / (words - 1)) : 0
-    const down = (height - s.height - gap * (words - 1)) / 2
-    s.shore.boxes.forEach((b, i) => ((b.y += down + gap * i), (b.x = word(b))))
-    s.shore.bars.forEach((b, i) => ((b.y += down + gap * i), (b.x = bar)))
+    const gap = words > 1 ? (height - s.height) / (words - 1) : 0
+    s.shore.boxes.forEach((b, i) => ((b.y += gap * i), (b.x = word(b))))
+    s.shore.bars.forEach((b, i) => ((b.y += gap * i), (b.x = bar)))
     return s.shore
   }
   return {

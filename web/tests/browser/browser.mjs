@@ -90,7 +90,7 @@ export async function isAccessible(page, where = '', within = null) {
     await drawn(page)
     const found = await page.evaluate(
       async ([part, isDark]) => {
-        await Promise.all(document.getAnimations().map((animation) => animation.finished))
+        await Promise.allSettled(document.getAnimations().map((animation) => animation.finished))
         const { violations } = await window.axe.run(part ?? document, {
           resultTypes: ['violations'],
           preload: false,
