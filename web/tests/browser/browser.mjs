@@ -68,8 +68,12 @@ export async function open() {
   return { emptyPage, page, forget, close, troubles, asked, url }
 }
 
-const it = {}
-if (!why) {
+// The same for files of tests: one browser for all of them.
+let it = null
+export function visit() {
+  if (it) return it
+  it = {}
+  if (why) return it
   before(async () => void Object.assign(it, await open()))
   afterEach(async () => {
     await it.forget()
@@ -77,8 +81,8 @@ if (!why) {
     assert.deepEqual(it.troubles.splice(0), [])
   })
   after(() => it.close())
+  return it
 }
-export const visit = () => it
 
 // axe finds nothing to complain of: all of its rules in light mode, those about colours in dark mode, too. `within` limits
 // it to a part of the page whose other parts were held against axe before.
