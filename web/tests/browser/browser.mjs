@@ -59,7 +59,14 @@ export async function open() {
   // What a page remembers belongs to one test.
   const forget = async () => {
     const pages = [...contexts.values()].flatMap((context) => context.pages())
-    await Promise.all(pages.map((it) => it.evaluate(() => localStorage.clear()).then(() => it.close())))
+    await Promise.all(
+      pages.map((it) =>
+        it
+          .evaluate(() => localStorage.clear())
+          .catch(() => undefined) // a page that was not loaded
+          .then(() => it.close()),
+      ),
+    )
   }
   const close = async () => {
     await browser.close()
