@@ -25,6 +25,7 @@ import {
   type Failure,
 } from './answers'
 import { keepReply, replyTo, shownReply } from './conversation'
+import { mayHaveParts, paragraph, sentence } from './paragraph'
 import { picture, setUsualSearch } from './picture'
 import { set, setTurns, state, type State } from './store'
 
@@ -33,7 +34,7 @@ const kAlternatives = 8
 const kFound = 5 // answers to a question
 
 async function answerOf(from: TranslateAnswer): Promise<Answer> {
-  const { text, candidates, tree } = from.translations[0]!
+  const { text, candidates, tree, warnings } = from.translations[0]!
   const records = await readAll(candidates.flatMap((c) => c.record ?? []))
   const { model, milliseconds } = from
   return {
@@ -44,6 +45,7 @@ async function answerOf(from: TranslateAnswer): Promise<Answer> {
     record: records[0] ?? null,
     records,
     tree: tree?.nodes ?? [],
+    warnings: warnings?.map((w) => w.kind) ?? [],
     milliseconds,
   }
 }
@@ -121,8 +123,21 @@ async function streamed(input: Input, options: Options, abort: AbortSignal): Pro
   return whole
 }
 
+// Splits a text of several sentences, once.
+async function split(abort: AbortSignal): Promise<void> {
+  const source = state.text.peek()
+  if (!mayHaveParts(source)) return void (paragraph.value = null)
+  const { alternatives: _, attention: __, tree: ___, ...options } = optionsOf(modelName.peek())
+  const asked = `${modelName.peek()}\n${JSON.stringify(options)}`
+  const known = paragraph.peek()
+  if (known?.source === source && known.asked === asked) return
+  const { text, parts = [] } = (await translate({ text: source }, { ...options, nbest: 1 }, abort)).translations[0]!
+  if (!abort.aborted) paragraph.value = parts.length > 1 ? { asked, source, text, parts } : null
+}
+
 async function askText(abort: AbortSignal): Promise<Answer> {
-  const input = { text: state.text.peek() }
+  await split(abort)
+  const input = text()
   const target = state.target.peek()
   const options = optionsOf(modelName.peek())
   return target !== '' ? scoreTarget(input, target, options, abort) : streamed(input, options, abort)
@@ -230,7 +245,7 @@ interface Way {
 }
 const kSearch = ['beam', 'nbest', 'sample', 'temperature', 'top_k', 'top_p', 'seed'] as const
 const hasText = (): boolean => state.text.value.trim() !== ''
-const text = (): Input => ({ text: state.text.peek() })
+const text = (): { text: string } => ({ text: sentence.peek() })
 const imageNow = (): Input => ({ image: picture.peek()?.url ?? '' })
 const kWays: Record<Form, Way> = {
   text: {
@@ -238,7 +253,7 @@ const kWays: Record<Form, Way> = {
     again: askChanged,
     afterFirst: false,
     input: text,
-    follows: ['text', 'target', ...kSearch],
+    follows: ['text', 'part', 'target', ...kSearch],
     wait: kWait,
     isReady: hasText,
   },
