@@ -241,7 +241,7 @@ void add_classify(CLI::App& app, Run& run) {
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "Print one JSON object per line, with the probabilities of all classes.");
   command->footer(
-      "Without --model, a shipped model tells whether a text is positive or negative:\n"
+      "Without --model, a shipped model for English or for Chinese, as each line is, tells positive from negative:\n"
       "  fovea classify '房间很大，早餐也不错'\n"
       "Each line of output is the likeliest label, a tab, and its probability:\n"
       "  fovea classify -m runs/reviews 'a film to remember' 'two hours of nothing'\n"
