@@ -5,7 +5,7 @@ import { attend, classify, getModels, read, stream, translate } from '../api/cli
 import type { Input, Options, TranslateAnswer } from '../api/types'
 import { PartialRecord } from '../model/partial'
 import { readAll } from '../model/record'
-import { filledWith, kFormTraits, type Form } from '../model/task'
+import { filledWith, kFormTraits, taskOf, type Form } from '../model/task'
 import { textWithout, wordsOf } from '../model/words'
 import {
   busy,
@@ -26,8 +26,8 @@ import {
 } from './answers'
 import { keepReply, replyTo, shownReply } from './conversation'
 import { mayHaveParts, paragraph, sentence } from './paragraph'
-import { picture, setUsualSearch } from './picture'
-import { set, setTurns, state, type State } from './store'
+import { picture } from './picture'
+import { set, setTurns, setUsualSearch, state, type State } from './store'
 
 const kWait = 150 // ms after the last key
 const kAlternatives = 8
@@ -228,7 +228,7 @@ export async function loadModels(): Promise<void> {
   }
   if (!models.peek().some((m) => m.name === state.model.peek())) state.model.value = ''
   const info = modelInfo.peek()
-  if (form.peek() === 'caption') setUsualSearch()
+  setUsualSearch(taskOf(info?.task), 'sequence')
   const empty = state.text.peek() === '' && state.turns.peek().length === 0
   // A conversation begins with what the user says.
   if (empty && !opened.peek() && kFormTraits[form.peek()].hasText) set(filledWith(info?.examples[0]))

@@ -3,6 +3,7 @@
 import { batch, signal, type Signal } from '@preact/signals'
 import type { Reduce } from '../model/grid'
 import type { Kind } from '../model/record'
+import type { Task } from '../model/task'
 import type { Edit } from '../model/whatif'
 
 export const kViews = ['heatmap', 'flow', 'heads', 'steps', 'tree', 'compare', 'diagnostics', 'pictures'] as const
@@ -133,6 +134,16 @@ export function setModel(model: string): void {
     kind: 'cross',
     how: 'best',
   })
+}
+
+// A better search than greedy costs little for so short a text; these beams are the server's defaults.
+const kUsualBeams: Partial<Record<Task, number>> = { summarise: 8, caption: 3 }
+const usualBeam = (task: Task): number => kUsualBeams[task] ?? 1
+// Takes the usual search of a task, unless the user has chosen another than that of the task before.
+export function setUsualSearch(task: Task, before: Task): void {
+  const [beam, chosen] = [usualBeam(task), usualBeam(before)]
+  if (beam === chosen || state.sample.peek() || state.beam.peek() !== chosen) return
+  set({ beam, nbest: Math.min(3, beam), rank: 1 })
 }
 
 export const clearWhatIf = (): void => set({ ...kUnchanged, second: '' })

@@ -36,7 +36,7 @@ function Swap() {
   const info = modelInfo.value
   const { source_language: from, target_language: to } = info ?? {}
   const back = models.value.find(
-    (m) => from && to && m.task === info!.task && m.source_language === to && m.target_language === from,
+    (m) => from && to && from !== to && m.task === info!.task && m.source_language === to && m.target_language === from,
   )
   if (!back || opened.value) return null
   const swap = (): void => {
