@@ -1,4 +1,4 @@
-// How the page is built: one script and one sheet with hashed names, nothing inline, so that the strictest
+// How the page is built: one script, another for the tour, and one sheet, with hashed names, nothing inline, so that the strictest
 // Content-Security-Policy can be served with it. In development the mock answers unless FOVEA_URL names a server.
 import { defineConfig, type Plugin } from 'vite'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -30,7 +30,9 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: false,
     reportCompressedSize: false,
-    rollupOptions: { output: { manualChunks: () => 'page' } },
+    rollupOptions: {
+      output: { manualChunks: (id) => (/\/(ui\/tour\.tsx|i18n\/zh\.ts)$/.test(id) ? undefined : 'page') },
+    },
   },
   test: { include: ['tests/unit/**/*.test.ts'], testTimeout: 0 }, // no test depends on time; ctest ends one that hangs
 } as Parameters<typeof defineConfig>[0])

@@ -67,14 +67,18 @@ struct InputLine {
 // Answers lines of JSON as they are read, with one line of output for each.
 class LineAnswerer {
  public:
-  LineAnswerer(const AnswerFlags& flags, const Reader& reader)
-      : flags_(flags), reader_(reader), output_(flags.output) {}
+  LineAnswerer(const AnswerFlags& flags, const std::string& question)
+      : flags_(flags),
+        folder_(flags.prepare("answer", question)),
+        reader_(folder_, flags.options),
+        output_(flags.output) {}
 
   void take(const std::vector<InputLine>& lines) {
     std::vector<PassageQuestion> questions;
     for (const InputLine& line : lines) {
       if (line.error.empty()) questions.push_back({line.question.passage, line.question.question});
     }
+    if (flags_.model.empty() && before_ == 0 && !questions.empty()) warn_of_language(folder_, questions[0].passage);
     const std::vector<Reading> readings = reader_.answer(questions, {.nbest = flags_.nbest}, [&](int64_t done) {
       console_.live(fmt::format("{} answered", counted(before_ + done, "question")));
     });
@@ -115,7 +119,8 @@ class LineAnswerer {
   }
 
   const AnswerFlags& flags_;
-  const Reader& reader_;
+  const std::string folder_;
+  const Reader reader_;
   Output output_;
   Console console_{stderr};
   int64_t before_ = 0;
@@ -124,8 +129,7 @@ class LineAnswerer {
 
 int answer_arguments(const AnswerFlags& flags) {
   const std::string passage = read_passage(flags.passage);
-  const Reader reader(flags.prepare("answer", flags.questions.front()), flags.options);
-  LineAnswerer answerer(flags, reader);
+  LineAnswerer answerer(flags, flags.questions.front());
   std::vector<InputLine> lines;
   for (const std::string& question : flags.questions) {
     lines.push_back({{nullptr, passage, question}, fmt::format("question {}", lines.size() + 1), ""});
@@ -136,8 +140,7 @@ int answer_arguments(const AnswerFlags& flags) {
 
 int answer_lines(AnswerFlags flags) {
   flags.json = true;
-  const Reader reader(flags.prepare("answer"), flags.options);
-  LineAnswerer answerer(flags, reader);
+  LineAnswerer answerer(flags, "");
   LineReader input(flags.input, kMaxJsonLine);
   if (flags.input == "-" && isatty(STDIN_FILENO) == 1) {
     fmt::print(stderr, "type one JSON object per line, with \"context\" and \"question\"; Ctrl-D to finish\n");
@@ -194,6 +197,7 @@ void add_answer(CLI::App& app, Run& run) {
       "output has the answer's text, its place in the passage in characters and bytes, and its probability. A line "
       "that\n"
       "is no question gives an object with \"error\", and exit status 1.\n"
+      "Without --model, the shipped model answer-zh reads Chinese.\n"
       "  fovea answer -m runs/answer-en --passage article.txt 'Who founded the town?'\n"
       "  fovea answer -m runs/answer-en -i questions.jsonl -o answers.jsonl --nbest 3");
   command->callback([flags, &run] { run = [flags] { return answer(*flags); }; });

@@ -78,7 +78,7 @@ class Chat {
  public:
   Chat(const ChatFlags& flags, bool at_prompt)
       : search_(flags.search), at_prompt_(at_prompt), translator_(flags.load()), conversation_(format(flags)) {
-    search_.capture_weights = at_prompt;
+    search_.capture_weights = true;  // for /look
     max_tokens_ = translator_.max_source();
   }
 
@@ -127,7 +127,6 @@ class Chat {
                  thousands(translation.source_tokens));
     }
     conversation_.reply(translation.text());
-    if (!at_prompt_) return;
     record_ = translator_.record(*lines.front(), translation.candidates.front().hypothesis);
   }
 
@@ -147,15 +146,20 @@ class Chat {
     return true;
   }
 
+  // Through a pipe the picture goes to standard error: the output has a line for each line of input and no others.
   void look(bool as_text) {
-    if (!at_prompt_) return static_cast<void>(fmt::print(stderr, "/look: only at a prompt\n"));
     if (!record_) return static_cast<void>(fmt::print(stderr, "/look: there is no reply yet\n"));
     if (record_->attentions.empty()) {
       return static_cast<void>(fmt::print(stderr, "/look: this model has no attention\n"));
     }
     const Grid grid = reduce(*record_, {});
-    const TerminalStyle terminal = terminal_style(STDOUT_FILENO);
-    output_.write(as_text ? highlight_text(grid, {}, terminal) : heatmap_text(grid, {}, terminal));
+    const TerminalStyle terminal = terminal_style(at_prompt_ ? STDOUT_FILENO : STDERR_FILENO);
+    const std::string picture = as_text ? highlight_text(grid, {}, terminal) : heatmap_text(grid, {}, terminal);
+    if (at_prompt_) {
+      output_.write(picture);
+    } else {
+      fmt::print(stderr, "{}", picture);
+    }
   }
 
   SearchOptions search_;
@@ -236,7 +240,7 @@ void add_chat(CLI::App& app, Run& run) {
   add_flags(*command, flags->search, "Search");
   command->footer(std::string("At a prompt:\n") + std::string(kHelp) +
                   "Through a pipe there is a line of reply for each line of input, the same ones for the same --seed.\n"
-                  "Lines that begin with / are commands there, too, and have no reply.");
+                  "Lines that begin with / are commands there, too; what they print goes to standard error.");
   command->callback([flags, &run] { run = [flags] { return chat(*flags); }; });
 }
 

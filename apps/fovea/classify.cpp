@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@
 #include "tasks/image_classifier.h"
 #include "tasks/pictures.h"
 #include "text/lines.h"
+#include "text/utf8.h"
 
 namespace fovea::app {
 
@@ -107,19 +109,18 @@ int classify_pictures(const ClassifyFlags& flags) {
   return unread == 0 ? kDone : kFailed;
 }
 
-// Classifies lines as they are read. Warns once of all truncated lines.
+// Classifies lines as they are read, without --model each by the shipped model of its language. Warns once of all
+// truncated lines.
 class LineClassifier {
  public:
-  explicit LineClassifier(const ClassifyFlags& flags)
-      : flags_(flags),
-        classifier_(flags.prepare("classify", flags.texts.empty() ? "" : flags.texts.front()), flags.options),
-        output_(flags.output) {}
+  explicit LineClassifier(const ClassifyFlags& flags) : flags_(flags), output_(flags.output) {
+    if (!flags.model.empty()) load(false, "");  // a wrong model is an error even without any line
+  }
 
   void take(const std::vector<std::string>& lines) {
-    const auto show = [&](int64_t done) {
-      console_.live(fmt::format("{} classified", counted(before_ + done, "line")));
-    };
-    const std::vector<Classification> results = classifier_.classify(lines, {}, show);
+    std::vector<bool> chinese;
+    for (const std::string& line : lines) chinese.push_back(reads_chinese(line));
+    const std::vector<Classification> results = classify(lines, chinese);
     std::string text;
     for (size_t i = 0; i < lines.size(); ++i) {
       const Classification& result = results[i];
@@ -127,7 +128,7 @@ class LineClassifier {
       if (result.truncated && truncated_++ == 0) {
         first_truncated_ =
             fmt::format("{}: warning: truncated to {} of {} tokens", place(before_ + static_cast<int64_t>(i)),
-                        thousands(classifier_.max_source()), thousands(result.tokens));
+                        thousands(classifiers_[chinese[i]]->max_source()), thousands(result.tokens));
       }
       text += flags_.json ? json_line(lines[i], result) : fmt::format("{}\t{:.4f}\n", best.label, best.probability);
     }
@@ -142,13 +143,46 @@ class LineClassifier {
   }
 
  private:
+  // Whether the model of Chinese text is for the line. A line without a word goes with the one before it.
+  bool reads_chinese(const std::string& line) {
+    if (flags_.model.empty() && line.find_first_not_of(" \t") != std::string::npos) chinese_ = has_han(line);
+    return chinese_;
+  }
+  void load(bool chinese, const std::string& text) {
+    const std::string folder = flags_.prepare("classify", text);
+    if (flags_.model.empty()) warn_of_language(folder, text);
+    classifiers_[chinese].emplace(folder, flags_.options);
+  }
+  std::vector<Classification> classify(const std::vector<std::string>& lines, const std::vector<bool>& chinese) {
+    std::vector<Classification> results(lines.size());
+    int64_t before = before_;
+    for (const bool wanted : {false, true}) {
+      std::vector<std::string> texts;
+      std::vector<size_t> places;
+      for (size_t i = 0; i < lines.size(); ++i) {
+        if (chinese[i] != wanted) continue;
+        texts.push_back(lines[i]);
+        places.push_back(i);
+      }
+      if (texts.empty()) continue;
+      if (!classifiers_[wanted]) load(wanted, texts.front());
+      const auto show = [&](int64_t done) {
+        console_.live(fmt::format("{} classified", counted(before + done, "line")));
+      };
+      std::vector<Classification> some = classifiers_[wanted]->classify(texts, {}, show);
+      for (size_t i = 0; i < some.size(); ++i) results[places[i]] = std::move(some[i]);
+      before += std::ssize(texts);
+    }
+    return results;
+  }
   std::string place(int64_t number) const {
     const std::string input = !flags_.texts.empty() ? "text" : flags_.input == "-" ? "standard input" : flags_.input;
     return fmt::format("{}:{}", input, number + 1);
   }
 
   const ClassifyFlags& flags_;
-  Classifier classifier_;
+  std::array<std::optional<Classifier>, 2> classifiers_;  // the second for Chinese text
+  bool chinese_ = false;
   Output output_;
   Console console_{stderr};
   int64_t before_ = 0, truncated_ = 0;
@@ -207,7 +241,7 @@ void add_classify(CLI::App& app, Run& run) {
       ->type_name("FILE");
   command->add_flag("--json", flags->json, "Print one JSON object per line, with the probabilities of all classes.");
   command->footer(
-      "Without --model, a shipped model tells whether a text is positive or negative:\n"
+      "Without --model, a shipped model for English or for Chinese, as each line is, tells positive from negative:\n"
       "  fovea classify '房间很大，早餐也不错'\n"
       "Each line of output is the likeliest label, a tab, and its probability:\n"
       "  fovea classify -m runs/reviews 'a film to remember' 'two hours of nothing'\n"

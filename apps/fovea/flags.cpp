@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "base/error.h"
@@ -14,6 +15,7 @@
 #include "evaluate/mbr.h"
 #include "store/shipped.h"
 #include "store/task_names.h"
+#include "text/language.h"
 
 namespace fovea::app {
 
@@ -235,6 +237,14 @@ PredictorFlags ModelFlags::for_predictor() const {
 std::string PredictorFlags::prepare(std::string_view task, std::string_view text) const {
   if (threads > 0) set_thread_count(threads);
   return model.empty() ? model_of_task(task, text) : find_model(model);
+}
+
+void warn_of_language(const std::string& folder, std::string_view text) {
+  const std::string language = source_language(folder);
+  constexpr double kLeastShare = 0.5;
+  if (script_share(text, language) >= kLeastShare) return;
+  fmt::print(stderr, "warning: the shipped model {} reads {}; --model names another\n",
+             std::filesystem::path(folder).filename().string(), language_name(language));
 }
 
 CLI::Option* add_predictor_flags(CLI::App& command, PredictorFlags& flags) {

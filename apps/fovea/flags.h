@@ -83,6 +83,8 @@ struct PredictorFlags {
   // for such a text.
   std::string prepare(std::string_view task, std::string_view text = {}) const;
 };
+// Warns that a shipped model, which the user did not choose, cannot read the script of a text.
+void warn_of_language(const std::string& folder, std::string_view text);
 // Returns the option that names the model.
 CLI::Option* add_predictor_flags(CLI::App& command, PredictorFlags& flags);
 

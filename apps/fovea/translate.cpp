@@ -236,10 +236,13 @@ class LineTranslator {
     if (!flags_.json) return text_lines(number + 1, translation, words, flags_.word_flags, several_);
     return json_line(line, text, warnings, words, flags_, computed_precision(*translator_)) + "\n";
   }
-  // A summary is shorter than its source and attends to some of it, as it should.
+  // A summary is shorter than its source and attends to some of it, as it should; it is not empty.
   std::vector<OutputWarning> warnings_of(const TranslatedText& text) const {
     std::vector<OutputWarning> warnings;
-    if (flags_.words.task != kTranslate.task) return warnings;
+    if (flags_.words.task != kTranslate.task) {
+      if (text.whole.text().empty() && text.whole.source_tokens > 0) warnings.push_back({"length", "it is empty"});
+      return warnings;
+    }
     for (size_t i = 0; i < text.parts.size(); ++i) {
       const std::vector<int32_t>& source = text.sources[i]->ids;
       if (source.empty()) continue;
@@ -260,6 +263,7 @@ class LineTranslator {
       chosen.models = {flags_.words.command == kSummarise.command ? find_model(std::string(kTitles))
                                                                   : model_for(first)};
     }
+    if (flags_.models.empty() && flags_.words.task != kTranslate.task) warn_of_language(chosen.models.front(), first);
     translator_.emplace(chosen.load());
     const FolderConfig& config = translator_->model().config;
     search_ = flags_.search_flags.checked_for_model(config);

@@ -165,6 +165,7 @@ void add_tokens(py::module_& module) {
       .def_readonly("end", &RecordToken::end)
       .def_readonly("starts_word", &RecordToken::starts_word)
       .def_readonly("mark", &RecordToken::mark, "The end or the beginning of a sentence.")
+      .def_readonly("unknown", &RecordToken::unknown, "The model's vocabulary does not have it.")
       .def("__str__", [](const RecordToken& t) { return t.text; })
       .def("__repr__", [](const RecordToken& t) {
         return fmt::format("Token({}, {}, {})", std::string(py::repr(py::str(t.text))), t.begin, t.end);

@@ -42,6 +42,7 @@ struct RecordToken {
   int64_t begin = 0, end = 0;
   bool starts_word = true;  // in scripts without spaces every token does
   bool mark = false;        // the end or the beginning of a sentence
+  bool unknown = false;     // the model's vocabulary does not have it
 };
 
 // The log-probability of a target token, and its alternatives.

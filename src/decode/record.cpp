@@ -170,7 +170,11 @@ std::vector<RecordToken> record_tokens(std::span<const Token> tokens, std::strin
   CharacterCounter characters(text);
   for (const Token& token : tokens) {
     const int64_t begin = characters.at(token.begin), end = characters.at(token.end);
-    result.push_back({token.text.empty() ? vocabulary.piece(token.id) : token.text, begin, end, token.starts_word});
+    result.push_back({.text = token.text.empty() ? vocabulary.piece(token.id) : token.text,
+                      .begin = begin,
+                      .end = end,
+                      .starts_word = token.starts_word,
+                      .unknown = token.id == kUnknown});
   }
   return result;
 }

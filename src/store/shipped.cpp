@@ -133,13 +133,19 @@ std::string model_for(std::string_view text) {
   fail("expected --model: the default model {} was not found; set FOVEA_MODELS to the folder with your models", name);
 }
 
+std::string source_language(const std::string& folder) {
+  const std::string about = folder + "/about.json";
+  if (!fs::exists(about)) return "";
+  const Json json = parse_json(read_file(about), about);
+  const auto found = json.find("source_language");  // none in what is no object
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 std::string model_of_task(std::string_view task, std::string_view text) {
   std::string found;
   for (const std::string& folder : shipped_models()) {
     if (task_of_model(folder) != task) continue;
-    const std::string about = folder + "/about.json";
-    const Json json = std::filesystem::exists(about) ? parse_json(read_file(about), about) : Json::object();
-    const bool chinese = json.is_object() && json.value("source_language", Json("")) == "zh";
+    const bool chinese = source_language(folder) == "zh";
     if (found.empty() || chinese == has_han(text)) found = folder;
     if (chinese == has_han(text)) break;
   }

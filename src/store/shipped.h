@@ -30,5 +30,7 @@ std::string model_for(std::string_view text);
 // The shipped model of another task, for instance classify, for a text without --model. Of several, the one whose
 // about.json names the language of the text. Throws an Error if there is none.
 std::string model_of_task(std::string_view task, std::string_view text);
+// The language that the model's about.json says it reads, a code as "en"; empty if it says none.
+std::string source_language(const std::string& folder);
 
 }  // namespace fovea

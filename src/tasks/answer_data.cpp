@@ -65,16 +65,24 @@ void AnswerData::read(const Recipe& recipe, AnswerSet& train) {
 
 // Holds out whole passages, spread over the set, so that no passage is in both parts.
 void AnswerData::hold_out(AnswerSet& train, int64_t wanted) {
-  const int64_t total = std::ssize(train.questions), passages = std::ssize(train.passages);
-  const int64_t questions = std::min(wanted, total / 10);
+  std::vector<int64_t> rank(train.passages.size(), -1);  // of the passages that have questions
+  int64_t passages = 0;
+  for (const AnswerQuestion& question : train.questions) {
+    int64_t& its = rank[static_cast<size_t>(question.passage)];
+    if (its < 0) its = passages++;
+  }
+  const int64_t total = std::ssize(train.questions), questions = std::min(wanted, total / 10);
   const int64_t count = passages * questions / std::max<int64_t>(1, total);
-  check(count > 0,
-        "data: expected at least 10 passages, so that some can be held out for validation, got {}; or set data.valid",
-        passages);
+  check(
+      count > 0,
+      "data: expected at least 10 passages with questions, so that some can be held out for validation, got {}; or set "
+      "data.valid",
+      passages);
   AnswerSet kept;
   kept.passages = valid_set_.passages = train.passages;
   for (AnswerQuestion& question : train.questions) {
-    const bool held = question.passage * count / passages != (question.passage + 1) * count / passages;
+    const int64_t passage = rank[static_cast<size_t>(question.passage)];
+    const bool held = passage * count / passages != (passage + 1) * count / passages;
     (held ? valid_set_ : kept).questions.push_back(std::move(question));
   }
   train = std::move(kept);

@@ -148,6 +148,9 @@ class SetReader {
 
   void warn(const std::string& file) {
     check(counts_.questions > 0, "{}: expected questions, got none", file);
+    check(counts_.unanswered < counts_.questions || counts_.misplaced == 0,
+          "{}: expected answers at their positions in the passages, got none in {}", counts_.first_misplaced,
+          counted(counts_.questions, "question"));
     if (counts_.misplaced > 0) {
       set_.messages.push_back(fmt::format("warning: {}: left out: {} not at the given position",
                                           counts_.first_misplaced, counted(counts_.misplaced, "answer")));

@@ -118,6 +118,17 @@ std::optional<Columns> named_columns(const Row& header, const LabelledTextOption
   return columns;
 }
 
+// Whether the first row of a TSV file names columns, though not both of those that are wanted. A class may be called
+// `text`.
+bool is_other_header(const Row& row, const LabelledTextOptions& options) {
+  const auto has = [&](size_t from, const std::string& name) {
+    return std::find(row.begin() + static_cast<ptrdiff_t>(std::min(from, row.size())), row.end(), name) != row.end();
+  };
+  const LabelledTextOptions usual;
+  return has(0, options.label_column) || has(1, options.text_column) || has(0, usual.label_column) ||
+         has(1, usual.text_column);
+}
+
 std::string label_of(const std::string& whole, const LabelledTextOptions& options, const std::string& place) {
   std::string label = whole;
   if (!options.label_separator.empty()) {
@@ -149,8 +160,8 @@ LabelledText read_labelled(const std::string& path, const LabelledTextOptions& o
         columns = *named;
         continue;
       }
-      check(!reader.csv(), "{}: expected a header with the columns {} and {}, got {}", reader.place(),
-            options.label_column, options.text_column, fmt::join(row, ", "));
+      check(!reader.csv() && !is_other_header(row, options), "{}: expected a header with the columns {} and {}, got {}",
+            reader.place(), options.label_column, options.text_column, fmt::join(row, ", "));
       check(row.size() == columns.count,
             "{}: expected a label and a text separated by a tab, or a header with the columns {} and {}, got {}",
             reader.place(), options.label_column, options.text_column, counted(std::ssize(row), "column"));

@@ -55,7 +55,7 @@ std::vector<RecordToken> tokens_from(const Json& side) {
   for (const Json& t : list_from(side, "tokens")) {
     const int64_t begin = whole_number(t, "begin", 0, length);
     tokens.push_back({t.at("text"), begin, whole_number(t, "end", begin, length), t.value("starts_word", true),
-                      t.value("mark", false)});
+                      t.value("mark", false), t.value("unknown", false)});
   }
   return tokens;
 }

@@ -21,6 +21,7 @@ constexpr std::string_view kConvention =
 Json token_json(const RecordToken& token) {
   Json json{{"text", token.text}, {"begin", token.begin}, {"end", token.end}, {"starts_word", token.starts_word}};
   if (token.mark) json["mark"] = true;
+  if (token.unknown) json["unknown"] = true;
   return json;
 }
 
@@ -163,7 +164,7 @@ bool same_step(const AttentionRecord& a, const AttentionRecord& b, size_t t) {
     return u.text == v.text && u.log_probability == v.log_probability;
   };
   return x.text == y.text && x.begin == y.begin && x.end == y.end && x.starts_word == y.starts_word &&
-         p.log_probability == q.log_probability && p.copy_probability == q.copy_probability &&
+         x.unknown == y.unknown && p.log_probability == q.log_probability && p.copy_probability == q.copy_probability &&
          std::equal(p.alternatives.begin(), p.alternatives.end(), q.alternatives.begin(), q.alternatives.end(),
                     same_alternative);
 }

@@ -24,8 +24,9 @@ struct Block {
 
 // Returns the y at which the next block starts.
 double draw_block(Canvas& canvas, double y, const Block& block) {
+  constexpr double kBold = 1.12;  // bold letters are wider than the estimate
   double names = 0;
-  for (const Label& word : block.words) names = std::max(names, std::min(ems(shown(word)), kMaxEms) * 14);
+  for (const Label& word : block.words) names = std::max(names, std::min(ems(shown(word)), kMaxEms) * 14 * kBold);
   const Sentence sentence = lay_out(block.sentence, {.max_width = kMaxWidth});
   const ShadedSentence shaded(canvas, sentence, block.id);
   const double left = kMargin + names + 20;

@@ -62,6 +62,16 @@ TEST_F(AnswerCommand, AnswersQuestionsAboutAPassage) {
   EXPECT_NE(fovea_command({"answer", "-m", run(), "what is red ?"}).err.find("--passage"), std::string::npos);
 }
 
+TEST_F(AnswerCommand, WarnsThatTheShippedModelReadsAnotherLanguage) {
+  const std::string warning = "warning: the shipped model answer-zh reads Chinese; --model names another";
+  const Outcome asked = fovea_command({"answer", "-p", passage(), "what is red ?"});
+  EXPECT_EQ(asked.status, 0);
+  EXPECT_NE(asked.err.find(warning), std::string::npos) << asked.err;
+  const Outcome line = fovea_command({"answer"}, R"({"context": "red cat", "question": "what is red ?"})");
+  EXPECT_NE(line.err.find(warning), std::string::npos) << line.err;
+  EXPECT_EQ(fovea_command({"answer"}, R"({"context": "湖边有渔夫。", "question": "湖边有谁？"})").err, "");
+}
+
 TEST_F(AnswerCommand, GivesALineForEachLine) {
   const std::string input =
       "{\"id\": {\"a\": [1]}, \"context\": \"red cat , blue dog .\", \"question\": \"what is blue ?\"}\n"

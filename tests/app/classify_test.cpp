@@ -74,6 +74,24 @@ TEST_F(ClassifyApp, EveryLineHasALineOfOutput) {
   EXPECT_NE(fovea_command({"classify", "-m", folder->file("none"), "x"}).status, 0);
 }
 
+TEST_F(ClassifyApp, EachLineHasTheShippedModelOfItsLanguage) {
+  const Outcome got =
+      fovea_command({"classify", "--threads", "1"},
+                    "a warm and funny film\n质量太差了，用了两天就坏。\n\n很好，下次还会来\na dull film\n");
+  ASSERT_EQ(got.status, 0) << got.err;
+  EXPECT_EQ(got.err, "");
+  const Outcome english = fovea_command({"classify", "-m", "sentiment-en", "a warm and funny film", "a dull film"});
+  const Outcome chinese =
+      fovea_command({"classify", "-m", "sentiment-zh", "质量太差了，用了两天就坏。", "", "很好，下次还会来"});
+  const size_t first = english.out.find('\n') + 1;
+  EXPECT_EQ(got.out, english.out.substr(0, first) + chinese.out + english.out.substr(first));
+  const Outcome russian = fovea_command({"classify", "Не плохо"});
+  EXPECT_EQ(russian.status, 0);
+  EXPECT_NE(russian.err.find("warning: the shipped model sentiment-en reads English; --model names another"),
+            std::string::npos)
+      << russian.err;
+}
+
 TEST_F(ClassifyApp, EvaluatePrintsTablesAndJson) {
   const std::string test = folder->file("test.tsv", "good\tfine\nbad\tdull\nbad\tfine\nugly\tdull\n");
   const Outcome text = fovea_command({"evaluate", "-m", run(), "-s", test});

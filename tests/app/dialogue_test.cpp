@@ -79,6 +79,18 @@ TEST_F(Talk, CommandsHaveNoReply) {
   EXPECT_NE(got.err.find("there is no command /nonsense"), std::string::npos) << got.err;
 }
 
+TEST_F(Talk, APipeShowsAttentionOnStandardError) {
+  const Outcome got = fovea_command({"chat", "-m", talk(), "--max-length", "4"},
+                                    "/look\nhello you\n/look\n/look text\n/reset\n/look\n");
+  EXPECT_EQ(got.status, 0);
+  EXPECT_EQ(lines_of(got.out), 1) << got.out;
+  EXPECT_NE(got.err.find("target in rows, source in columns"), std::string::npos) << got.err;
+  EXPECT_NE(got.err.find("what each word of it looked at"), std::string::npos) << got.err;
+  const std::string none = "/look: there is no reply yet\n";
+  EXPECT_TRUE(got.err.starts_with(none)) << got.err;
+  EXPECT_TRUE(got.err.ends_with(none)) << got.err;
+}
+
 TEST_F(Talk, LongLinesAreReadInPart) {
   std::string line;
   while (line.size() < 100'000) line += "hello you ";
@@ -134,6 +146,14 @@ TEST_F(Talk, Summarises) {
             fovea_command({"summarise", "-m", model(), "--max-length", "4", "a b c"}).out);
   const Json json = Json::parse(fovea_command({"summarise", "-m", model(), "--json", "--max-length", "4", "a"}).out);
   EXPECT_TRUE(json.contains("summary"));
+  // The shipped model writes nothing of one word, and says so. An empty document has an empty summary.
+  std::istringstream summaries(fovea_command({"summarise", "--json", "word", "We present a parser.", ""}).out);
+  for (const bool has_words : {true, true, false}) {
+    std::string line;
+    ASSERT_TRUE(std::getline(summaries, line));
+    const Json summary = Json::parse(line);
+    EXPECT_EQ(!summary["warnings"].empty(), has_words && summary["summary"] == "") << line;
+  }
   expect_failure({"summarise", "-m", model(), "--file", folder->file("nothing")}, 1, "nothing: cannot open");
   expect_failure({"summarise", "-m", model(), "--file", file, "a"}, 2, "excludes");
 }

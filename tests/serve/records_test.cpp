@@ -27,6 +27,18 @@ class ServeRecords : public ::testing::Test {
   static inline Server* server = nullptr;
 };
 
+TEST_F(ServeRecords, MarkWhatTheModelDoesNotKnow) {
+  for (const bool compact : {false, true}) {
+    const Json attention = compact ? Json("compact") : Json(true);
+    const Json candidates = asked({{"text", "I love 🎉."}, {"attention", attention}});
+    std::string unknown;
+    for (const Json& token : candidates[0]["record"]["source"]["tokens"]) {
+      if (token.value("unknown", false)) unknown += token["text"];
+    }
+    EXPECT_EQ(unknown, "🎉");
+  }
+}
+
 // 62 words.
 constexpr const char* kText =
     "When I was a very young child, my grandmother told me many stories about the sea. She had lived near the coast "

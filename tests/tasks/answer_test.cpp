@@ -85,6 +85,11 @@ TEST(AnswerSet, LeavesOutAnswersThatAreNotAtTheirPlace) {
   ASSERT_EQ(set.messages.size(), 2u);
   EXPECT_NE(set.messages[0].find("question p: left out: 3 answers not at the given position"), std::string::npos);
   EXPECT_NE(set.messages[1].find("question r: left out: 1 question"), std::string::npos);
+  const std::string nowhere =
+      R"({"id": "s", "context": "a b c", "question": "q", "answers": [{"text": "b", "start": 0}]})"
+      "\n";
+  EXPECT_ERROR(read(folder.file("b.jsonl", nowhere + nowhere)),
+               "b.jsonl:1: question s: expected answers at their positions in the passages, got none in 2 questions");
 }
 
 // ---- tokens and windows
@@ -479,6 +484,17 @@ TEST(AnswerTask, HoldsOutWholePassages) {
   Silent listener;
   train(recipe, Start::kNew, &listener);
   EXPECT_NE(listener.messages.find("no data.valid: "), std::string::npos) << listener.messages;
+  // A passage whose questions were left out is not held out.
+  std::string left_out;
+  for (int i = 0; i < 6; ++i) {
+    left_out += fmt::format(R"({{"context": "x{} y", "question": "q", "answers": [{{"text": "y", "start": 0}}]}})", i);
+    left_out += "\n";
+  }
+  recipe.folder = folder.file("held2");
+  recipe.data.train = {folder.file("few.jsonl", toy_lines(10, 3) + left_out)};
+  Silent few;
+  train(recipe, Start::kNew, &few);
+  EXPECT_NE(few.messages.find("no data.valid: 1 question of data.train"), std::string::npos) << few.messages;
 }
 
 }  // namespace

@@ -66,11 +66,16 @@ TEST(LabelledText, MistakesAreNamedByLine) {
   expect("x.tsv", "1\ta\n\tb\n", "x.tsv:2: expected a label, got an empty one");
   expect("x.tsv", "", "expected labels and texts, got none");
   expect("x.tsv", "label\ttext\n", "expected labels and texts, got none");
+  expect("x.tsv", "label\tbody\n1\ta\n", "x.tsv:1: expected a header with the columns label and text, got label, body");
+  expect("x.tsv", "class\ttext\n1\ta\n", "x.tsv:1: expected a header with the columns label and text");
   expect("x.tsv", "1\t\xff\n", "x.tsv:1: not valid UTF-8");
   expect("x.csv", "1,a\n", "x.csv:1: expected a header with the columns label and text, got 1, a");
   expect("x.csv", "label,text\na,\"b\nc\n", "x.csv:2: expected a closing quote, got the end of the file");
   expect("x.csv", "label,text\na,b\na,\"b\"c\n", "x.csv:3: expected a comma after a closing quote, got 'c'");
   expect("x.csv", "label,text\na,b,c\n", "x.csv:2: expected 2 columns, got 3");
+  EXPECT_ERROR(read_labelled(folder.file("z.tsv", "label\ttext\n1\ta\n"), {.label_column = "stars"}),
+               "z.tsv:1: expected a header with the columns stars and text, got label, text");
+  EXPECT_EQ(read_labelled(folder.file("t.tsv", "text\ta page\nimage\ta photo\n"), {}).labels, (Lines{"text", "image"}));
   std::string endless = "label,text\na,\"";
   for (int i = 0; i < 1000; ++i) endless += "line\n";
   EXPECT_ERROR(read_labelled(folder.file("y.csv", endless), {}, 1000), "y.csv:2: expected a field of at most 1000");

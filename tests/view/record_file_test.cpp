@@ -21,7 +21,9 @@ AttentionRecord some_record() {
   r.line = 3, r.rank = 2;
   r.architecture = "transformer", r.search = "beam 4";
   r.source_text = "a \"<b>\"", r.target_text = "爱";
-  r.source = {{"a", 0, 1}, {"\"<b>\"", 2, 7}, {.text = "</s>", .begin = 7, .end = 7, .mark = true}};
+  r.source = {{"a", 0, 1},
+              {.text = "\"<b>\"", .begin = 2, .end = 7, .unknown = true},
+              {.text = "</s>", .begin = 7, .end = 7, .mark = true}};
   r.target = {{"爱", 0, 1}, {.text = "</s>", .begin = 1, .end = 1, .mark = true}};
   r.steps = {{-0.5, {{"爱", -0.5}, {"ai", -1.5}}}, {-0.25, {}}};
   r.score = -0.6, r.log_probability = -0.75, r.ended = false, r.truncated = true;
@@ -56,6 +58,7 @@ TEST(RecordFile, IsReadBack) {
   EXPECT_EQ(record_from_json(to_json(mean), "here").attentions[0].best.heads, "mean");
   EXPECT_EQ(back.target[0].text, "爱");
   EXPECT_TRUE(back.target[1].mark);
+  EXPECT_TRUE(back.source[1].unknown && !back.source[0].unknown);
   EXPECT_EQ(back.steps[0].alternatives[1].text, "ai");
   EXPECT_FALSE(back.ended);
   EXPECT_TRUE(back.truncated);

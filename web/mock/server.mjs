@@ -147,8 +147,23 @@ function candidatesOf(body, make) {
 const translateOne = (model, text, body) => ({
   ...candidatesOf(body, (rank) => recordOf(model, text, body, rank)),
   cut: false,
+  warnings: [],
   source_tokens: tokenise(text).tokens.length,
 })
+
+// Without attention a text of several sentences is translated in parts.
+function translateParts(model, body) {
+  const sentences = [...body.text.matchAll(/[^.!?。]+[.!?。]*/g)].filter((m) => m[0].trim() !== '')
+  if (body.attention || sentences.length < 2 || model.info.task !== 'sequence')
+    return translateOne(model, body.text, body)
+  const parts = sentences.map(({ 0: found, index }) => {
+    const begin = index + found.length - found.trimStart().length
+    const [from, to] = [begin, begin + found.trim().length].map((unit) => [...body.text.slice(0, unit)].length)
+    return { begin: from, end: to, ...translateOne(model, found.trim(), body) }
+  })
+  const text = parts.map((part) => part.text).join(' ')
+  return { text, candidates: [], cut: false, warnings: [], source_tokens: 0, parts }
+}
 
 function describe(model, body) {
   if (typeof body.image !== 'string' || !/^data:image\/(jpeg|png|webp);base64,/.test(body.image))
@@ -238,7 +253,7 @@ async function respond(request, response) {
   }
   if (path !== '/v1/translate' && path !== '/v1/chat') throw new Refusal(404, 'not_found', `There is no ${path}.`)
   if (body.stream) return streamOne(model, body, response)
-  const translation = translateOne(model, body.text, body)
+  const translation = path === '/v1/chat' ? translateOne(model, body.text, body) : translateParts(model, body)
   return json({ ...(path === '/v1/chat' ? chatOf(translation) : { translations: [translation] }), ...took(model) })
 }
 

@@ -76,6 +76,7 @@ Json alternatives_json(const std::vector<RecordStep::Alternative>& alternatives)
 Json token_json(const RecordToken& token) {
   Json json{{"text", token.text}, {"begin", token.begin}, {"end", token.end}, {"starts_word", token.starts_word}};
   if (token.mark) json["mark"] = true;
+  if (token.unknown) json["unknown"] = true;
   return json;
 }
 

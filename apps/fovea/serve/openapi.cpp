@@ -161,7 +161,7 @@ constexpr std::string_view kSchemas = R"json({
       "kept": {"type": "boolean"}, "ended": {"type": "boolean"}}}}}},
   "Token": {"type": "object", "required": ["text", "begin", "end"], "properties": {
     "text": {"type": "string"}, "begin": {"type": "integer"}, "end": {"type": "integer"},
-    "starts_word": {"type": "boolean"}, "mark": {"type": "boolean"}}},
+    "starts_word": {"type": "boolean"}, "mark": {"type": "boolean"}, "unknown": {"type": "boolean"}}},
   "Side": {"type": "object", "required": ["text", "tokens"], "properties": {"text": {"type": "string"},
     "tokens": {"type": "array", "items": {"$ref": "#/components/schemas/Token"}}}},
   "Alternatives": {"type": "array", "items": {"type": "object", "required": ["text", "log_probability"],

@@ -45,12 +45,21 @@ export interface Candidate {
   record?: WireRecord
 }
 
+// A part of a text that was translated in parts, and its characters [begin, end) in the text.
+export interface Part {
+  text: string
+  begin: number
+  end: number
+}
+
 export interface Translation {
   text: string
   candidates: Candidate[]
   cut: boolean
   source_tokens: number
   tree?: { nodes: TreeNode[] }
+  parts?: Part[]
+  warnings?: { kind: string }[]
 }
 
 export interface TranslateAnswer {

@@ -24,6 +24,7 @@ export interface Token {
   end: number
   starts_word?: boolean
   mark?: boolean
+  unknown?: boolean // the model's vocabulary does not have it
 }
 
 export interface Sentence {

@@ -22,6 +22,7 @@ export function labelsOf(sentence: Sentence, words: boolean): AxisLabels {
     } else if (token.end > wordBegin) {
       axis.labels[axis.labels.length - 1]!.text = codePoints(sentence.text, wordBegin, token.end)
     }
+    if (token.unknown) axis.labels[axis.labels.length - 1]!.unknown = true
     axis.labelOfToken.push(axis.labels.length - 1)
     end = Math.max(end, token.end)
   })

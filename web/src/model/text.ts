@@ -4,6 +4,7 @@ export interface Label {
   text: string
   spaceBefore: boolean // a space precedes it in its sentence
   mark: boolean // a special token: <s> or </s>
+  unknown?: boolean // the model does not know it, or a part of it
 }
 
 const kRightToLeft =

@@ -18,6 +18,7 @@ export interface Answer {
   record: AttentionRecord | null
   records: (AttentionRecord | null)[]
   tree: TreeNode[]
+  warnings: string[] // kinds of signs that the output is no translation
   milliseconds: number
   live: boolean // decoding continues
 }
@@ -31,6 +32,7 @@ export const kNoAnswer: Answer = {
   record: null,
   records: [],
   tree: [],
+  warnings: [],
   milliseconds: 0,
   live: false,
 }

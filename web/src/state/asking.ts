@@ -5,7 +5,7 @@ import { attend, classify, getModels, read, stream, translate } from '../api/cli
 import type { Input, Options, TranslateAnswer } from '../api/types'
 import { PartialRecord } from '../model/partial'
 import { readAll } from '../model/record'
-import { filledWith, kFormTraits, type Form } from '../model/task'
+import { filledWith, kFormTraits, taskOf, type Form } from '../model/task'
 import { textWithout, wordsOf } from '../model/words'
 import {
   busy,
@@ -25,15 +25,16 @@ import {
   type Failure,
 } from './answers'
 import { keepReply, replyTo, shownReply } from './conversation'
-import { picture, setUsualSearch } from './picture'
-import { set, setTurns, state, type State } from './store'
+import { mayHaveParts, paragraph, sentence } from './paragraph'
+import { picture } from './picture'
+import { set, setTurns, setUsualSearch, state, type State } from './store'
 
 const kWait = 150 // ms after the last key
 const kAlternatives = 8
 const kFound = 5 // answers to a question
 
 async function answerOf(from: TranslateAnswer): Promise<Answer> {
-  const { text, candidates, tree } = from.translations[0]!
+  const { text, candidates, tree, warnings } = from.translations[0]!
   const records = await readAll(candidates.flatMap((c) => c.record ?? []))
   const { model, milliseconds } = from
   return {
@@ -44,6 +45,7 @@ async function answerOf(from: TranslateAnswer): Promise<Answer> {
     record: records[0] ?? null,
     records,
     tree: tree?.nodes ?? [],
+    warnings: warnings?.map((w) => w.kind) ?? [],
     milliseconds,
   }
 }
@@ -121,8 +123,21 @@ async function streamed(input: Input, options: Options, abort: AbortSignal): Pro
   return whole
 }
 
+// Splits a text of several sentences, once.
+async function split(abort: AbortSignal): Promise<void> {
+  const source = state.text.peek()
+  if (!mayHaveParts(source)) return void (paragraph.value = null)
+  const { alternatives: _, attention: __, tree: ___, ...options } = optionsOf(modelName.peek())
+  const asked = `${modelName.peek()}\n${JSON.stringify(options)}`
+  const known = paragraph.peek()
+  if (known?.source === source && known.asked === asked) return
+  const { text, parts = [] } = (await translate({ text: source }, { ...options, nbest: 1 }, abort)).translations[0]!
+  if (!abort.aborted) paragraph.value = parts.length > 1 ? { asked, source, text, parts } : null
+}
+
 async function askText(abort: AbortSignal): Promise<Answer> {
-  const input = { text: state.text.peek() }
+  await split(abort)
+  const input = text()
   const target = state.target.peek()
   const options = optionsOf(modelName.peek())
   return target !== '' ? scoreTarget(input, target, options, abort) : streamed(input, options, abort)
@@ -213,7 +228,7 @@ export async function loadModels(): Promise<void> {
   }
   if (!models.peek().some((m) => m.name === state.model.peek())) state.model.value = ''
   const info = modelInfo.peek()
-  if (form.peek() === 'caption') setUsualSearch()
+  setUsualSearch(taskOf(info?.task), 'sequence')
   const empty = state.text.peek() === '' && state.turns.peek().length === 0
   // A conversation begins with what the user says.
   if (empty && !opened.peek() && kFormTraits[form.peek()].hasText) set(filledWith(info?.examples[0]))
@@ -230,7 +245,7 @@ interface Way {
 }
 const kSearch = ['beam', 'nbest', 'sample', 'temperature', 'top_k', 'top_p', 'seed'] as const
 const hasText = (): boolean => state.text.value.trim() !== ''
-const text = (): Input => ({ text: state.text.peek() })
+const text = (): { text: string } => ({ text: sentence.peek() })
 const imageNow = (): Input => ({ image: picture.peek()?.url ?? '' })
 const kWays: Record<Form, Way> = {
   text: {
@@ -238,7 +253,7 @@ const kWays: Record<Form, Way> = {
     again: askChanged,
     afterFirst: false,
     input: text,
-    follows: ['text', 'target', ...kSearch],
+    follows: ['text', 'part', 'target', ...kSearch],
     wait: kWait,
     isReady: hasText,
   },

@@ -133,7 +133,7 @@ export function titleOf(grid: Grid): string {
   if (r.how === 'rollout') parts.push(t('title.rollout', { layers: r.through }))
   if (r.reads) parts.push(t('title.reads'))
   if (r.best) parts.push(t('title.best'))
-  parts.push(r.words ? t('title.words') : t('title.pieces'))
+  if (r.words) parts.push(t('title.words'))
   return parts.join(t('comma'))
 }
 

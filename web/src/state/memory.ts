@@ -3,6 +3,7 @@
 import { effect, signal, type Signal } from '@preact/signals'
 import { opened, first, modelName, form } from './answers'
 import { dark } from './derived'
+import { shownParagraph } from './paragraph'
 import { set, setModel, setText, state } from './store'
 
 function remembered<T>(key: string, otherwise: T, fits: (value: unknown) => value is T): Signal<T> {
@@ -72,7 +73,7 @@ export function keepMemory(): void {
     if (!answer || answer.live || opened.value || text.trim() === '' || text.length > kLongestPast) return
     if (form.value === 'chat' || form.value === 'caption') return
     timer = window.setTimeout(() => {
-      const entry = { model: modelName.peek(), text, question, output: answer.text }
+      const entry = { model: modelName.peek(), text, question, output: shownParagraph.peek()?.text ?? answer.text }
       const others = past.peek().filter((p) => p.model !== entry.model || p.text !== text || p.question !== question)
       past.value = [entry, ...others].slice(0, kMostPast)
     }, kStands)

@@ -1,8 +1,9 @@
 // The picture that a captioner describes. It is too large for the address and lasts as long as the page.
 import { batch, signal } from '@preact/signals'
 import { t } from '../i18n'
+import { taskOf } from '../model/task'
 import { failure, first, models, modelInfo, opened } from './answers'
-import { kUnchanged, set, setModel, state } from './store'
+import { kUnchanged, set, setModel, setUsualSearch } from './store'
 
 const kLongest = 1024 // pixels of the longer side that are sent
 const kSmallFile = 500_000 // bytes; a small file of a known type is sent as it is
@@ -51,11 +52,6 @@ async function read(file: Blob, name: string): Promise<Picture> {
   return { name, url, width, height }
 }
 
-// A better search than greedy costs little for so short a text.
-export function setUsualSearch(): void {
-  if (state.beam.peek() === 1 && !state.sample.peek()) set({ beam: 3, nbest: 3 })
-}
-
 // Describes a picture; by another model if the selected one does not take pictures.
 export async function choosePicture(file: Blob, name: string): Promise<void> {
   const captioner = models.peek().find((m) => m.task === 'caption')
@@ -66,9 +62,10 @@ export async function choosePicture(file: Blob, name: string): Promise<void> {
   try {
     const chosen = await read(file, name)
     batch(() => {
-      if (modelInfo.peek()?.task !== 'caption') {
+      const before = taskOf(modelInfo.peek()?.task)
+      if (before !== 'caption') {
         setModel(captioner.name)
-        setUsualSearch()
+        setUsualSearch('caption', before)
       }
       opened.value = null
       first.value = null

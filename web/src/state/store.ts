@@ -3,6 +3,7 @@
 import { batch, signal, type Signal } from '@preact/signals'
 import type { Reduce } from '../model/grid'
 import type { Kind } from '../model/record'
+import type { Task } from '../model/task'
 import type { Edit } from '../model/whatif'
 
 export const kViews = ['heatmap', 'flow', 'heads', 'steps', 'tree', 'compare', 'diagnostics', 'pictures'] as const
@@ -24,6 +25,7 @@ export interface State {
   top_k: number // 0 for all
   top_p: number
   seed: number
+  part: number // of a text of several sentences: the one shown, from 1
   rank: number // of the candidate shown, from 1
   target: string // to be scored (teacher forcing); '' for decoding
   view: View
@@ -36,6 +38,7 @@ export interface State {
   palette: Palette
   normalise: boolean // heat maps: each row relative to its largest weight
   hide: number // flow: the share of each row's attention that is not drawn; -1 for what suits the sentence's length
+  phrases: number // flow: 1 by phrases, 0 by words; -1 for what suits the sentence's length
   row: number // the picked row, from 0; -1 for none
   second: string // the model to compare with; '' for the same
   prefix: string // forced prefix of the output, as text
@@ -60,6 +63,7 @@ export const kDefaults: Readonly<State> = {
   top_k: 0,
   top_p: 1,
   seed: 1,
+  part: 1,
   rank: 1,
   target: '',
   view: 'heatmap',
@@ -72,6 +76,7 @@ export const kDefaults: Readonly<State> = {
   palette: 'blues',
   normalise: false,
   hide: -1,
+  phrases: -1,
   row: -1,
   second: '',
   prefix: '',
@@ -108,7 +113,7 @@ export const kUnchanged = { prefix: '', path: [], next: '', edits: [], removed: 
 export function setText(text: string): void {
   const edits = state.edits.peek()
   const off = edits.filter((e) => e.off)
-  set({ ...kUnchanged, text, rank: 1, row: -1, edits: off.length === edits.length ? edits : off })
+  set({ ...kUnchanged, text, part: 1, rank: 1, row: -1, edits: off.length === edits.length ? edits : off })
 }
 
 export function setTurns(turns: string[]): void {
@@ -116,7 +121,29 @@ export function setTurns(turns: string[]): void {
 }
 
 export function setModel(model: string): void {
-  set({ ...kUnchanged, model, turns: [], reply: -1, rank: 1, row: -1, layer: 0, head: 0, kind: 'cross', how: 'best' })
+  set({
+    ...kUnchanged,
+    model,
+    turns: [],
+    reply: -1,
+    part: 1,
+    rank: 1,
+    row: -1,
+    layer: 0,
+    head: 0,
+    kind: 'cross',
+    how: 'best',
+  })
+}
+
+// A better search than greedy costs little for so short a text; these beams are the server's defaults.
+const kUsualBeams: Partial<Record<Task, number>> = { summarise: 8, caption: 3 }
+const usualBeam = (task: Task): number => kUsualBeams[task] ?? 1
+// Takes the usual search of a task, unless the user has chosen another than that of the task before.
+export function setUsualSearch(task: Task, before: Task): void {
+  const [beam, chosen] = [usualBeam(task), usualBeam(before)]
+  if (beam === chosen || state.sample.peek() || state.beam.peek() !== chosen) return
+  set({ beam, nbest: Math.min(3, beam), rank: 1 })
 }
 
 export const clearWhatIf = (): void => set({ ...kUnchanged, second: '' })

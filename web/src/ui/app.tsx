@@ -1,5 +1,7 @@
 // The page from top to bottom: the form that the model's task needs, the chosen view, and beside it the active step. On a
 // narrow screen the settings come after the picture.
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { t, type Key } from '../i18n'
 import type { Axis } from '../model/record'
 import type { Form } from '../model/task'
@@ -22,6 +24,7 @@ import { Footer, Header } from './header'
 import { HeadsPanel } from './heads_panel'
 import { HeatmapPanel } from './heatmap_panel'
 import { Inspector } from './inspector'
+import { Help } from './help'
 import { Introduction, isIntroducing, Lede } from './introduction'
 import { Lens } from './lens'
 import { DropPlace } from './open_file'
@@ -32,7 +35,6 @@ import { PicturesPanel } from './pictures_panel'
 import { StatusLine } from './status_line'
 import { StepsPanel } from './steps_panel'
 import { Tabs } from './tabs'
-import { Tour } from './tour'
 import { TreePanel } from './tree_panel'
 import { WhatIf } from './whatif'
 
@@ -89,6 +91,7 @@ function Title() {
   const chosen = view.value
   const name = (axis: Axis | undefined): string => (axis ? sideName(axis).toLowerCase() : '')
   const named = (attention.value?.rowLabels.length ?? 0) > 0
+  const ofGrid = g && chosen !== 'heads' && chosen !== 'tree'
   const says = t(chosen === 'heatmap' && named ? 'about.heatmap.named' : `about.${chosen}`, {
     rows: name(g?.rowSide),
     columns: name(g?.columnSide),
@@ -96,7 +99,10 @@ function Title() {
   })
   return (
     <div class="about-view">
-      <h2>{g && chosen !== 'heads' && chosen !== 'tree' ? titleOf(g) : t(`view.${chosen}`)}</h2>
+      <h2>
+        {ofGrid ? titleOf(g) : t(`view.${chosen}`)}
+        {ofGrid && <Help term={t('title.term')} text={t('title.help')} />}
+      </h2>
       {(chosen !== 'heatmap' || narrow.value || !isIntroducing.value) && <p>{says}</p>}
     </div>
   )
@@ -118,7 +124,6 @@ function Look() {
           {!narrow.value && <Lens />}
           <div role="tabpanel" id="panel" aria-labelledby={`tab-${chosen}`} tabIndex={-1}>
             <Title />
-            {chosen === 'heatmap' && !narrow.value && <Introduction />}
             {chosen !== 'tree' && <StatusLine />}
             {isShown ? <Panel /> : <p class="faint">{t('empty.attention')}</p>}
             {chosen === 'heatmap' && narrow.value && <Introduction />}
@@ -132,7 +137,23 @@ function Look() {
   )
 }
 
+// The tour is loaded when it is opened, or when the browser is idle, so that it works without the server.
+const tour = signal<(() => preact.JSX.Element) | null>(null)
+const loadTour = (): void => void import('./tour').then(({ Tour }) => (tour.value = Tour))
+function TourLater() {
+  useEffect(loadTour, [])
+  const Loaded = tour.value
+  return Loaded && <Loaded />
+}
+
 export function App() {
+  useEffect(() => {
+    if (!first.value) return
+    // Safari has no idle callbacks.
+    if ('requestIdleCallback' in window) requestIdleCallback(loadTour)
+    else setTimeout(loadTour, 1000)
+  }, [first.value === null])
+
   const { Fields, empty } = kForms[form.value]
   return (
     <>
@@ -149,7 +170,7 @@ export function App() {
       <DropPlace />
       <main>
         {state.tour.value > 0 ? (
-          <Tour />
+          <TourLater />
         ) : (
           <>
             {!narrow.value && <Lede />}

@@ -1,10 +1,12 @@
 // The source text and the output, of a model that writes one text for another.
 import { useRef } from 'preact/hooks'
-import { t, type Key } from '../i18n'
-import { percent } from '../model/grid'
+import { isKey, t, type Key } from '../i18n'
+import { heaviest, percent } from '../model/grid'
 import type { Task } from '../model/task'
 import { first, modelInfo, models, opened, task } from '../state/answers'
 import { grid, record } from '../state/derived'
+import { isolated, shown } from '../model/text'
+import { partIndex, pickPart, piecesOf, shownParagraph, type Paragraph } from '../state/paragraph'
 import { hover, set, setModel, setText, state } from '../state/store'
 import { answerStatus } from './answer_status'
 import { pickRow } from './canvas_view'
@@ -14,7 +16,7 @@ import { Help } from './help'
 import { FileBar } from './open_file'
 import { Past } from './past'
 import { Search, Target } from './search'
-import { SourceBox } from './source_box'
+import { isSourceShown, SourceBox } from './source_box'
 import { Tokens, useShading } from './tokens'
 
 interface Words {
@@ -34,7 +36,7 @@ function Swap() {
   const info = modelInfo.value
   const { source_language: from, target_language: to } = info ?? {}
   const back = models.value.find(
-    (m) => from && to && m.task === info!.task && m.source_language === to && m.target_language === from,
+    (m) => from && to && from !== to && m.task === info!.task && m.source_language === to && m.target_language === from,
   )
   if (!back || opened.value) return null
   const swap = (): void => {
@@ -91,6 +93,7 @@ export function Candidates({ pick }: { pick: (rank: number) => void }) {
 
 function outputText(): string {
   const answer = first.value
+  if (shownParagraph.value) return shownParagraph.value.text
   if (opened.value) return record.value?.target.text ?? ''
   return answer?.candidates[state.rank.value - 1]?.text ?? answer?.text ?? ''
 }
@@ -100,8 +103,42 @@ function OutputWords() {
   const g = grid.value!
   const rows = useRef<(HTMLElement | null)[]>([])
   useShading(rows, 'row', null)
+  // What was written while attending most to a word that the model does not know.
+  const isGuess = (row: number): boolean => g.columns[heaviest(g, row)]?.unknown === true
   return (
-    <Tokens labels={g.rows} name="side-row" words={rows} marked={null} place={(i) => hover(i, -1)} press={pickRow} />
+    <Tokens
+      labels={g.rows}
+      name="side-row"
+      words={rows}
+      marked={null}
+      place={(i) => hover(i, -1)}
+      press={pickRow}
+      isGuess={g.columnSide === 'source' ? isGuess : undefined}
+    />
+  )
+}
+
+// The sentences of a paragraph; the selected one has words, the others are pressed to select them.
+function Parts({ from }: { from: Paragraph }) {
+  const isWritten = isSourceShown(grid.value, record.value) && !first.value?.live && grid.value?.rowSide === 'target'
+  return (
+    <div class="parts">
+      {piecesOf(from).map(({ text, part }) =>
+        part < 0 ? (
+          text
+        ) : part === partIndex.value ? (
+          isWritten ? (
+            <OutputWords />
+          ) : (
+            <b>{text}</b>
+          )
+        ) : (
+          <button type="button" class="part" dir="auto" title={t('part.pick')} onClick={() => pickPart(part)}>
+            {text}
+          </button>
+        ),
+      )}
+    </div>
   )
 }
 
@@ -114,6 +151,10 @@ function Output() {
   const certainty =
     logp === undefined ? '' : t('per.token', { value: perToken(logp, record.value!.target.tokens.length) })
   const asWords = answer && !answer.live && text !== '' && grid.value?.rowSide === 'target'
+  const parts = shownParagraph.value
+  // The first says most: repetition, then length, then attention.
+  const warning = answer?.warnings.map((kind) => `warning.${kind}`).find(isKey)
+  const unknown = grid.value?.columnSide === 'source' ? grid.value.columns.filter((label) => label.unknown) : []
   return (
     <section class="box" aria-labelledby="side-row">
       <p class="name">
@@ -122,10 +163,15 @@ function Output() {
         {certainty && <Help term={certainty} text={t('per.token.help')} />}
       </p>
       <output class={answer?.live ? 'live' : ''} for="source" dir="auto" lang="">
-        {asWords ? <OutputWords /> : text || '\u00a0'}
+        {parts ? <Parts from={parts} /> : asWords ? <OutputWords /> : text || '\u00a0'}
       </output>
+      {parts && <p class="note plain">{t('part.of', { part: partIndex.value + 1, parts: parts.parts.length })}</p>}
+      {unknown.length > 0 && (
+        <p class="note">{t('unknown.note', { words: unknown.map((label) => isolated(shown(label))).join(' ') })}</p>
+      )}
+      {warning && <p class="note">{t(warning)}</p>}
       {record.value?.cut && <p class="note">{t('cut')}</p>}
-      {answer && !answer.live && record.value && !record.value.ended && <p class="note">{t('unended')}</p>}
+      {answer && !answer.live && !warning && record.value && !record.value.ended && <p class="note">{t('unended')}</p>}
       <Candidates pick={(rank) => set({ rank, row: -1 })} />
       <div class="under">
         {file ? (

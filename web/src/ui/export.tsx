@@ -113,7 +113,7 @@ function save(content: Blob | string, type: string, ending: string): void {
   link.href = URL.createObjectURL(blob)
   link.download = `fovea-${view.peek()}.${ending}`
   link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000)
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000) // a busy browser begins late
 }
 
 // The grids that are shown and the record that they come from.

@@ -3,17 +3,19 @@ import { useMemo, useState } from 'preact/hooks'
 import { t } from '../i18n'
 import { hasAbsent, normaliseRows } from '../model/grid'
 import { dark, grid, sideName, titleOf } from '../state/derived'
-import { touch } from '../state/screen'
+import { narrow, touch } from '../state/screen'
 import { state } from '../state/store'
 import { largestOf, weightTint } from '../views/colour'
 import { heatmap, isShrunk } from '../views/heatmap'
 import { CanvasView, useRoom } from './canvas_view'
+import { Introduction } from './introduction'
 import { Legend } from './legend'
 import { Numbers } from './numbers'
 import { useExportedPicture } from './exported_picture'
 
 const kZoomStep = 1.5
 const kMaxZoom = 6
+const kIntroduction = 300 // px beside a map
 const kPrinted = 640 // px of the width of a printed map
 
 interface ZoomProps {
@@ -66,6 +68,8 @@ export function HeatmapPanel() {
     return { scene: heatmap(painted, kPrinted, greys, names), tint: greys }
   }
   useExportedPicture(scene && { title, note: '', scene, tint, grids: [g], print }, [scene, title])
+  // How to read a small map stands beside it, so that both are in sight at once.
+  const isBeside = !narrow.value && scene !== null && scene.width + kIntroduction <= room
   // Two fingers on a touchpad, and a wheel with Ctrl, arrive as the same event.
   const wheel = (event: WheelEvent): void => {
     if (!event.ctrlKey) return
@@ -74,13 +78,17 @@ export function HeatmapPanel() {
   }
   return (
     <div ref={pane} onWheel={wheel}>
+      {!narrow.value && !isBeside && <Introduction />}
       <div class="over-map">
         <Legend tint={tint} masked={hasAbsent(g)} name={t(relative ? 'weight.relative' : 'weight')} />
         <Zoom zoom={zoom} setZoom={setZoom} />
       </div>
       {room > 0 && isShrunk(g, room, zoom) && <p class="note">{t('largest.shown')}</p>}
-      {scene && <CanvasView scene={scene} label={`${t('view.heatmap')}: ${title}`} />}
-      {!touch.value && <p class="faint hint">{t('how.to.keys')}</p>}
+      <div class={isBeside ? 'beside' : ''}>
+        {scene && <CanvasView scene={scene} label={`${t('view.heatmap')}: ${title}`} />}
+        {isBeside && <Introduction />}
+      </div>
+      {!touch.value && !narrow.value && <p class="faint hint">{t('how.to.keys')}</p>}
       <Numbers grid={g} />
     </div>
   )

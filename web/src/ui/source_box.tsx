@@ -6,6 +6,7 @@ import { t, type Key } from '../i18n'
 import type { Grid } from '../model/grid'
 import type { AttentionRecord } from '../model/record'
 import { grid, record } from '../state/derived'
+import { aroundPart, partAt, partIndex, pickPart, sentence } from '../state/paragraph'
 import { hover, state } from '../state/store'
 import { write } from './examples'
 import { useShading } from './tokens'
@@ -16,11 +17,11 @@ interface Piece {
   begin: number // UTF-16 units
 }
 
-// The text in pieces, one for each column of the grid that has letters of it.
-function piecesOf(g: Grid, r: AttentionRecord): Piece[] {
+// The text in pieces, one for each column of the grid that has letters of it; `before` precedes it in the field.
+function piecesOf(g: Grid, r: AttentionRecord, before: string): Piece[] {
   const points = [...r.source.text]
   const pieces: Piece[] = []
-  let [at, unit] = [0, 0]
+  let [at, unit] = [0, before.length]
   const add = (end: number, column: number): void => {
     if (end <= at) return
     const text = points.slice(at, end).join('')
@@ -42,14 +43,15 @@ function piecesOf(g: Grid, r: AttentionRecord): Piece[] {
 
 // Whether the words of the grid's columns are words of what is written in the field.
 export const isSourceShown = (g: Grid | null, r: AttentionRecord | null): boolean =>
-  g !== null && r !== null && g.columnSide === 'source' && !r.image && r.source.text === state.text.value
+  g !== null && r !== null && g.columnSide === 'source' && !r.image && r.source.text === sentence.value
 
 export function SourceBox({ hint, long }: { hint: Key; long: boolean }) {
   const [g, r, text] = [grid.value, record.value, state.text.value]
+  const [before, within, after] = aroundPart.value
   const words = useRef<(HTMLElement | null)[]>([])
   const field = useRef<HTMLTextAreaElement>(null)
   const fits = isSourceShown(g, r)
-  const pieces = useMemo(() => (fits ? piecesOf(g!, r!) : []), [g, r, fits])
+  const pieces = useMemo(() => (fits ? piecesOf(g!, r!, before) : []), [g, r, fits, before])
   words.current.length = fits ? g!.columns.length : 0
   useShading(words, 'column', pieces)
 
@@ -65,23 +67,30 @@ export function SourceBox({ hint, long }: { hint: Key; long: boolean }) {
   }
   const followCaret = (): void => {
     const caret = field.current!.selectionStart
+    const part = partAt(caret)
+    if (part >= 0 && part !== partIndex.peek()) return pickPart(part)
     select(pieces.find((p) => caret >= p.begin && caret < p.begin + p.text.length)?.column ?? -1)
   }
   const leave = (): void => hover(-1, -1)
   return (
     <div class={long ? 'source long' : 'source'}>
       <div class="backdrop" dir="auto" lang="" aria-hidden="true">
+        {before && <span class="other">{before}</span>}
         {fits
           ? pieces.map(({ text: part, column }) =>
               column < 0 ? (
                 part
               ) : (
-                <span class="token" ref={(element) => void (words.current[column] = element)}>
+                <span
+                  class={g!.columns[column]?.unknown ? 'token unknown' : 'token'}
+                  ref={(element) => void (words.current[column] = element)}
+                >
                   {part}
                 </span>
               ),
             )
-          : text}
+          : within}
+        {after && <span class="other">{after}</span>}
         {'\u200b'}
       </div>
       <textarea

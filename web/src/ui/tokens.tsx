@@ -29,9 +29,10 @@ interface Props {
   press: (index: number) => void
   words: Words
   marked: Range | null
+  isGuess?: (index: number) => boolean // written for a word that the model does not know
 }
 
-export function Tokens({ labels, name, place, press, words, marked }: Props) {
+export function Tokens({ labels, name, place, press, words, marked, isGuess }: Props) {
   const direction = directionOf(labels)
   // Of a text that is too long to show, the part around what is marked.
   const begin = marked && marked.end > kMax ? Math.max(0, Math.min(marked.begin - kMax / 2, labels.length - kMax)) : 0
@@ -67,8 +68,8 @@ export function Tokens({ labels, name, place, press, words, marked }: Props) {
               type="button"
               dir="auto"
               ref={(element) => void (words.current[i] = element)}
-              class={`token${label.mark ? ' mark' : ''}${isMarked ? ' answer' : ''}`}
-              title={label.mark ? t('mark.help') : undefined}
+              class={`token${label.mark ? ' mark' : ''}${isMarked ? ' answer' : ''}${isGuess?.(i) ? ' unknown' : ''}`}
+              title={label.mark ? t('mark.help') : isGuess?.(i) ? t('unknown.guess') : undefined}
               tabIndex={k === 0 ? 0 : -1}
               onPointerEnter={() => place(i)}
               onFocus={() => place(i)}

@@ -113,9 +113,11 @@ function layOutDown(grid: Grid, room: number, unit: number, type: Type): Layout 
   const width = Math.min(Math.max(room, source.width + target.width + 110), source.width + target.width + 520)
   const height = Math.max(source.height, target.height)
   const shift = (s: typeof source, bar: number, word: (b: Box) => number): Shore => {
-    const down = (height - s.height) / 2
-    s.shore.boxes.forEach((b) => ((b.y += down), (b.x = word(b))))
-    s.shore.bars.forEach((b) => ((b.y += down), (b.x = bar)))
+    // The shorter sentence is spread over the height of the longer one, so that links are short and both begin in sight.
+    const words = s.shore.boxes.length
+    const gap = words > 1 ? (height - s.height) / (words - 1) : 0
+    s.shore.boxes.forEach((b, i) => ((b.y += gap * i), (b.x = word(b))))
+    s.shore.bars.forEach((b, i) => ((b.y += gap * i), (b.x = bar)))
     return s.shore
   }
   return {

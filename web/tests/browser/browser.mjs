@@ -59,7 +59,14 @@ export async function open() {
   // What a page remembers belongs to one test.
   const forget = async () => {
     const pages = [...contexts.values()].flatMap((context) => context.pages())
-    await Promise.all(pages.map((it) => it.evaluate(() => localStorage.clear()).then(() => it.close())))
+    await Promise.all(
+      pages.map((it) =>
+        it
+          .evaluate(() => localStorage.clear())
+          .catch(() => undefined) // a page that was not loaded
+          .then(() => it.close()),
+      ),
+    )
   }
   const close = async () => {
     await browser.close()
@@ -68,8 +75,12 @@ export async function open() {
   return { emptyPage, page, forget, close, troubles, asked, url }
 }
 
-const it = {}
-if (!why) {
+// The same for files of tests: one browser for all of them.
+let it = null
+export function visit() {
+  if (it) return it
+  it = {}
+  if (why) return it
   before(async () => void Object.assign(it, await open()))
   afterEach(async () => {
     await it.forget()
@@ -77,8 +88,8 @@ if (!why) {
     assert.deepEqual(it.troubles.splice(0), [])
   })
   after(() => it.close())
+  return it
 }
-export const visit = () => it
 
 // axe finds nothing to complain of: all of its rules in light mode, those about colours in dark mode, too. `within` limits
 // it to a part of the page whose other parts were held against axe before.
@@ -90,7 +101,7 @@ export async function isAccessible(page, where = '', within = null) {
     await drawn(page)
     const found = await page.evaluate(
       async ([part, isDark]) => {
-        await Promise.all(document.getAnimations().map((animation) => animation.finished))
+        await Promise.allSettled(document.getAnimations().map((animation) => animation.finished))
         const { violations } = await window.axe.run(part ?? document, {
           resultTypes: ['violations'],
           preload: false,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { drawn, isAccessible, isMock, menu, settled, tokens, visit, why, written } from './browser.mjs'
+import { drawn, isAccessible, isMock, menu, settled, shaded, tokens, visit, why, written } from './browser.mjs'
 
 const skip = why || (isMock ? false : 'needs the models of the mock')
 const it = visit()
@@ -224,4 +224,31 @@ test('what was shown stays, dimmed, when the server is gone', { skip }, async ()
   assert.match(await page.locator('[role=alert]').textContent(), /from before/)
   it.troubles.splice(0, it.troubles.length, ...it.troubles.filter((x) => !x.includes('ERR_FAILED')))
   assert.equal(await menu(page, 'Model').inputValue(), 'en-de')
+})
+
+test('a paragraph is translated sentence by sentence, and each is shown', { skip }, async () => {
+  const text = 'a dog runs through the snow . the old man is reading a newspaper . a woman with a red jacket'
+  const page = await it.page(`words=1&text=${encodeURIComponent(text)}`)
+  await settled(page)
+  const parts = page.locator('.parts .part')
+  assert.deepEqual(await parts.allTextContents(), [
+    'der alter Mann ist liest ein Zeitung .',
+    'ein Frau mit ein roten Jacke',
+  ])
+  assert.match(await page.locator('.box').last().textContent(), /Sentence 1 of 3/)
+  const first = await tokens(page, 'row').allTextContents()
+  await parts.first().click()
+  await page.waitForFunction(() => location.hash.includes('part=2'))
+  await page.waitForFunction(() => /Zeitung/.test(document.querySelector('.parts .tokens')?.textContent))
+  await drawn(page)
+  assert.notDeepEqual(await tokens(page, 'row').allTextContents(), first)
+  // Its words in the field are those of the columns: the second sentence is not faint.
+  assert.match(await page.locator('.backdrop .other').first().textContent(), /snow \./)
+  await tokens(page, 'row').filter({ hasText: 'Zeitung' }).hover()
+  assert.ok((await shaded(page, 'column')).includes('newspaper'))
+  // The cursor in the text selects a sentence, too.
+  await page.locator('#source').focus()
+  await page.keyboard.press('Control+End')
+  await page.waitForFunction(() => location.hash.includes('part=3'))
+  await page.waitForFunction(() => /Jacke/.test(document.querySelector('.parts .tokens')?.textContent))
 })

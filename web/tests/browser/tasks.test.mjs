@@ -93,6 +93,8 @@ for (const width of kWidths) {
     await answered(page)
     assert.ok((await label(page)).length > 0)
     assert.ok((await page.locator('#source').boundingBox()).height >= 140)
+    // The search of the server for this task, in place of a greedy one.
+    assert.match(await page.locator('body').textContent(), /beam search, size 8/)
     await fits(page, width)
   })
 }
