@@ -105,6 +105,7 @@ export const hash = (text) => {
 }
 
 const kChinese = /[\u3400-\u9fff]/
+const kStrange = /\p{Extended_Pictographic}/u // what no model of the mock knows
 
 // Words with their places, in code points; long ones in pieces, Chinese by character.
 export function tokenise(text) {
@@ -119,6 +120,7 @@ export function tokenise(text) {
         begin: at,
         end: at + step,
         starts_word: at === begin || kChinese.test(points[at]),
+        ...(kStrange.test(points[at]) && { unknown: true }),
       })
       at += step
     }

@@ -252,3 +252,39 @@ test('a paragraph is translated sentence by sentence, and each is shown', { skip
   await page.waitForFunction(() => location.hash.includes('part=3'))
   await page.waitForFunction(() => /Jacke/.test(document.querySelector('.parts .tokens')?.textContent))
 })
+
+test('words that the model does not know are marked, and what it wrote for them', { skip }, async () => {
+  const page = await it.page(`text=${encodeURIComponent('a dog 🎉 runs')}&model=en-de-small`)
+  await settled(page)
+  assert.equal(await page.locator('.backdrop .unknown').textContent(), '🎉')
+  assert.match(await page.locator('.ask').textContent(), /does not know: .*🎉/)
+  const guesses = await page.locator('output .unknown').allTextContents()
+  assert.ok(guesses.includes('🎉') && !guesses.includes('Hund'), guesses.join())
+  await page.fill('#source', 'a dog runs')
+  await page.waitForFunction(() => !document.querySelector('.unknown'))
+  assert.doesNotMatch(await page.locator('.ask').textContent(), /does not know/)
+})
+
+test('the flow of a long sentence is grouped by phrase, and pointing finds the words', { skip }, async () => {
+  const page = await it.page(long('flow'))
+  await settled(page)
+  const grouping = page.getByLabel('Group by phrase', { exact: true })
+  assert.ok(await grouping.isChecked())
+  const links = async () => Number(/of (\d+) links/.exec(await page.locator('#panel').textContent())[1])
+  const byPhrases = await links()
+  // A word that is pointed at elsewhere is lit in its phrase, whose first word is marked in turn.
+  const map = page.locator('#panel .stage').first()
+  await tokens(page, 'row').nth(3).hover()
+  await drawn(page)
+  const lit = await map.locator('canvas.over').evaluate((c) =>
+    c
+      .getContext('2d')
+      .getImageData(0, 0, c.width, c.height)
+      .data.some((x) => x > 0),
+  )
+  assert.ok(lit)
+  await grouping.uncheck()
+  await drawn(page)
+  assert.ok((await links()) > byPhrases)
+  await page.waitForFunction(() => location.hash.includes('phrases=0'))
+})
