@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "store/foreign_folder.h"
 #include "store/json_fields.h"
 #include "store/task_names.h"
 
@@ -30,10 +31,15 @@ std::string stem_of(const std::string& folder, const std::string& side) {
 }  // namespace
 
 bool has_side(const std::string& folder, const std::string& side) {
+  if (foreign_format(folder) != nullptr) return side == "source" || side == "target";
   return has_vocabulary(folder, stem_of(folder, side));
 }
 
 std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side) {
+  if (const ForeignFormat* format = foreign_format(folder)) {
+    const ForeignModel foreign = format->read(folder);
+    return side == "target" ? foreign.target : foreign.source;
+  }
   return load_vocabulary(folder, stem_of(folder, side));
 }
 
@@ -98,6 +104,7 @@ BatchOptions LoadedModel::batches() const {
 std::string task_of_model(const std::string& folder) {
   check(std::filesystem::is_directory(folder), "{}: expected a model folder, got {}", folder,
         std::filesystem::exists(folder) ? "a file" : "no such folder");
+  if (foreign_format(folder) != nullptr) return FolderConfig().task;
   check(std::filesystem::exists(config_path(folder)), "{}: expected a model folder, got a folder without config.json",
         folder);
   const Json config = parse_json(read_file(config_path(folder)), config_path(folder));
@@ -108,6 +115,7 @@ std::string task_of_model(const std::string& folder) {
 }
 
 LoadedModel load_model(const std::string& folder, Device device) {
+  if (const ForeignFormat* format = foreign_format(folder)) return load_foreign(*format, folder, device);
   LoadedModel loaded;
   const std::string task = task_of_model(folder);
   std::vector<std::string_view> accepted;
@@ -132,6 +140,13 @@ LoadedModel load_model(const std::string& folder, Device device) {
   return loaded;
 }
 
+std::string weights_file(const std::string& folder) {
+  for (const char* name : {"/model.safetensors", "/pytorch_model.bin", "/model.bin"}) {
+    if (std::filesystem::exists(folder + name)) return folder + name;
+  }
+  return weights_path(folder);
+}
+
 void save_config(const std::string& folder, const FolderConfig& config) {
   FolderConfig copy = config;
   write_file_atomically(config_path(folder), fields_to_json(fields_of(copy)));
@@ -153,7 +168,28 @@ void load_weights(const std::string& folder, const Parameters& parameters) {
   read_tensors(SafetensorsFile(weights_path(folder)), parameters, parameters.values());
 }
 
+namespace {
+
+// The same of a folder of another program, whose weights are rearranged when they are read.
+int64_t copy_matching_weights(const Parameters& from, const Parameters& parameters) {
+  int64_t elements = 0;
+  for (const Parameter& p : parameters.list()) {
+    for (const Parameter& q : from.list()) {
+      if (p.name() != q.name() || !(p.shape() == q.shape())) continue;
+      copy(q.value(), p.value());
+      p.value().contents_changed();
+      elements += p.shape().count();
+    }
+  }
+  return elements;
+}
+
+}  // namespace
+
 int64_t load_matching_weights(const std::string& folder, const Parameters& parameters) {
+  if (const ForeignFormat* format = foreign_format(folder)) {
+    return copy_matching_weights(*load_foreign(*format, folder, Device::cpu()).parameters, parameters);
+  }
   const SafetensorsFile file(weights_path(folder));
   int64_t elements = 0;
   for (const Parameter& p : parameters.list()) {

@@ -249,6 +249,14 @@ std::unique_ptr<Vocabulary> train_list(std::span<const std::string> lines, const
   return vocabulary;
 }
 
+std::unique_ptr<Vocabulary> list_of_words(std::vector<std::string> words) {
+  auto vocabulary = std::make_unique<ListVocabulary>(Unit::kWord, false);
+  for (std::string& word : words) {
+    check(vocabulary->add(word), "vocabulary: expected each word once, got \"{}\" twice", word);
+  }
+  return vocabulary;
+}
+
 std::unique_ptr<Vocabulary> load_list(const std::string& path) {
   LineReader reader(path);
   std::string line;
