@@ -203,6 +203,15 @@ std::vector<WeightPlace> layer_places(const ModelConfig& config, const LayerName
   return places;
 }
 
+void check_rows(const ForeignTensors& file, const WeightPlace& place, int64_t rows) {
+  const std::string name = found_name(file, place);
+  check(!name.empty(), "{}: expected a tensor {}", file.path(), place.theirs);
+  const std::vector<int64_t>& shape = *file.shape(name);
+  check(!shape.empty() && shape[0] == rows,
+        "{}: {}: expected the shape [{},...], as the model's settings say, got [{}]", file.path(), name, rows,
+        fmt::join(shape, ","));
+}
+
 void check_weights(const ForeignTensors& file, const std::vector<WeightPlace>& places, const TokenOrder& source,
                    const TokenOrder& target, const std::vector<std::string>& ignored, const Parameters& parameters) {
   std::set<std::string, std::less<>> known(ignored.begin(), ignored.end());

@@ -66,6 +66,8 @@ struct LayerNames {
 };
 std::vector<WeightPlace> layer_places(const ModelConfig& config, const LayerNames& names);
 
+// Error unless the table of a place has so many rows: before a vocabulary of that size is made.
+void check_rows(const ForeignTensors& file, const WeightPlace& place, int64_t rows);
 // Checks the file before anything is allocated: Error if a place is not in it, if its shape is not that of the declared
 // parameter, or if the file has a tensor that is neither in a place nor among `ignored`.
 void check_weights(const ForeignTensors& file, const std::vector<WeightPlace>& places, const TokenOrder& source,

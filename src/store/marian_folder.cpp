@@ -239,6 +239,11 @@ ForeignModel read_marian(const std::string& folder) {
   const int64_t source_tokens = settings.integer("vocab_size", 1, kMostTokens, 50265);
   const int64_t target_tokens =
       shared ? source_tokens : settings.integer("decoder_vocab_size", 1, kMostTokens, source_tokens);
+  foreign.places = marian_places(config.model, embeddings);
+  for (const WeightPlace& place : foreign.places) {
+    if (place.ours == "encoder.words.table") check_rows(*foreign.tensors, place, source_tokens);
+    if (place.ours == "decoder.words.table") check_rows(*foreign.tensors, place, target_tokens);
+  }
   const int64_t most = std::min(source_tokens, target_tokens) - 1;
   const int64_t end = settings.integer("eos_token_id", 0, most, 0);
   const int64_t begin = settings.integer("decoder_start_token_id", 0, target_tokens - 1,
@@ -252,7 +257,6 @@ ForeignModel read_marian(const std::string& folder) {
   config.source_words = foreign.source->size();
   config.target_words = foreign.target->size();
 
-  foreign.places = marian_places(config.model, embeddings);
   read_positions(*foreign.tensors, {kPositions[0], kPositions[1]}, config.model, foreign.places);
   foreign.ignored = {kPositions[0], kPositions[1], "lm_head.weight"};
 
