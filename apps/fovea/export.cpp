@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "fovea/commands.h"
 #include "onnx/export.h"
+#include "store/marian_export.h"
 #include "store/shipped.h"
 
 namespace fovea::app {
@@ -26,6 +27,10 @@ const std::vector<ExportFormat>& formats() {
   static const std::vector<ExportFormat> all = {
       {"onnx", "graphs of an encoder and of a step of the decoder, or of a classifier, for onnxruntime and others.",
        onnx::export_folder},
+      {"huggingface", "a folder that Hugging Face's transformers loads as a MarianMTModel.",
+       [](const std::string& folder, const std::string& output) {
+         export_marian(load_model(folder, Device::cpu()), output);
+       }},
   };
   return all;
 }
@@ -46,12 +51,28 @@ struct ExportFlags {
   std::string format, model, output;
 };
 
+// Writes into a folder beside the output, which gets its name when all of it is written.
+void write_whole(const ExportFormat& format, const std::string& folder, const std::string& output) {
+  const std::string partial = (std::filesystem::path(output) / "").parent_path().string() + ".partial";
+  check(!std::filesystem::exists(partial),
+        "{}: expected no such folder; it is left from an export that was interrupted", partial);
+  std::error_code code;
+  try {
+    format.write(folder, partial);
+  } catch (...) {
+    std::filesystem::remove_all(partial, code);
+    throw;
+  }
+  std::filesystem::rename(partial, output, code);
+  check(!code, "{}: cannot rename {}: {}", output, partial, code.message());
+}
+
 int export_model(const ExportFlags& flags) {
   const std::string folder = find_model(flags.model);
   check(!std::filesystem::exists(flags.output), "{}: expected a new folder, got one that exists", flags.output);
   for (const ExportFormat& format : formats()) {
     if (format.name != flags.format) continue;
-    format.write(folder, flags.output);
+    write_whole(format, folder, flags.output);
     return kDone;
   }
   fail("--format: expected one of {}, got {}", fmt::join(format_names(), ", "), flags.format);
@@ -70,7 +91,6 @@ void add_export(CLI::App& app, Run& run) {
       ->required()
       ->type_name("DIR");
   command->callback([flags, &run] { run = [flags] { return export_model(*flags); }; });
-  if (formats().empty()) command->group("");  // a command without formats is not shown
 }
 
 }  // namespace fovea::app

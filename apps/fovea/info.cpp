@@ -22,7 +22,7 @@ namespace {
 
 void print_size(const std::string& folder, std::string_view what, const Parameters& parameters) {
   fmt::print("{}: {}, {} parameters, {:.1f} MB\n", folder, what, thousands(parameters.count()),
-             static_cast<double>(std::filesystem::file_size(folder + "/model.safetensors")) / 1e6);
+             static_cast<double>(std::filesystem::file_size(weights_file(folder))) / 1e6);
 }
 
 void print_vocabulary(std::string_view side, const Vocabulary& v) {

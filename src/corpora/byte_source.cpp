@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/thousands.h"
-#include "corpora/zip.h"
 
 namespace fovea {
 

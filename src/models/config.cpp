@@ -91,8 +91,10 @@ void ModelConfig::describe(Fields& f) {
   f.add("norm", norm, "transformer: layer norm before (pre) or after (post) each sublayer.")
       .choices({"pre", "post"})
       .needs(transformer, need_transformer);
-  f.add("activation", activation, "transformer: activation function of the feed-forward layers.")
-      .choices({"relu", "gelu"})
+  f.add("activation", activation,
+        "transformer: activation function of the feed-forward layers; gelu is the tanh approximation, gelu-erf is "
+        "exact.")
+      .choices({"relu", "gelu", "gelu-erf", "swish"})
       .needs(transformer, need_transformer);
   f.add("positions", positions, "transformer: positional encoding added to the embeddings.")
       .choices({"sinusoidal", "learned", "none"})

@@ -49,7 +49,7 @@ class FeedForward {
 
  private:
   Linear in_, out_;
-  UnaryOp activation_;
+  Var (*activation_)(const Var&);  // null: relu, which is one kernel with the dropout
   float dropout_;
 };
 

@@ -17,6 +17,7 @@ Value operator+(const Value& a, float b) { return a + a.graph().number(b); }
 Value operator*(const Value& a, float b) { return a * a.graph().number(b); }
 Value tanh(const Value& x) { return unary("Tanh", x); }
 Value sigmoid(const Value& x) { return unary("Sigmoid", x); }
+Value erf(const Value& x) { return unary("Erf", x); }
 Value relu(const Value& x) { return unary("Relu", x); }
 Value exp(const Value& x) { return unary("Exp", x); }
 Value log(const Value& x) { return unary("Log", x); }

@@ -22,6 +22,7 @@ Value operator+(const Value& a, float b);
 Value operator*(const Value& a, float b);
 Value tanh(const Value& x);
 Value sigmoid(const Value& x);
+Value erf(const Value& x);
 Value relu(const Value& x);
 Value exp(const Value& x);
 Value log(const Value& x);

@@ -21,13 +21,18 @@ Value embed(const std::string& name, const ModelConfig& config, const Value& ids
   return x + gather(table, positions(size(ids, 1), position));
 }
 
-Value feed_forward(const std::string& name, const ModelConfig& config, const Value& x) {
-  const Graph::Scope scope(x.graph(), name);
-  const Value h = linear(name + ".in", x);
-  if (config.activation == "relu") return linear(name + ".out", relu(h));
+Value activated(const std::string& activation, const Value& h) {
+  if (activation == "relu") return relu(h);
+  if (activation == "swish") return h * sigmoid(h);
+  if (activation == "gelu-erf") return h * 0.5f * (erf(h * 0.7071067811865476f) + 1.0f);
   // GELU in the tanh approximation of Hendrycks & Gimpel 2016.
   const Value cubic = h + h * h * h * 0.044715f;
-  return linear(name + ".out", h * 0.5f * (tanh(cubic * 0.7978845608028654f) + 1.0f));
+  return h * 0.5f * (tanh(cubic * 0.7978845608028654f) + 1.0f);
+}
+
+Value feed_forward(const std::string& name, const ModelConfig& config, const Value& x) {
+  const Graph::Scope scope(x.graph(), name);
+  return linear(name + ".out", activated(config.activation, linear(name + ".in", x)));
 }
 
 Encoded encode_transformer(const ModelConfig& config, const Tokens& source) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "store/foreign_folder.h"
 #include "store/json_fields.h"
 #include "store/task_names.h"
 
@@ -31,10 +32,15 @@ std::string stem_of(const std::string& folder, const std::string& side) {
 std::string weights_path(const std::string& folder) { return folder + "/model.safetensors"; }
 
 bool has_side(const std::string& folder, const std::string& side) {
+  if (foreign_format(folder) != nullptr) return side == "source" || side == "target";
   return has_vocabulary(folder, stem_of(folder, side));
 }
 
 std::shared_ptr<const Vocabulary> load_side(const std::string& folder, const std::string& side) {
+  if (const ForeignFormat* format = foreign_format(folder)) {
+    const ForeignModel foreign = format->read(folder);
+    return side == "target" ? foreign.target : foreign.source;
+  }
   return load_vocabulary(folder, stem_of(folder, side));
 }
 
@@ -99,6 +105,7 @@ BatchOptions LoadedModel::batches() const {
 std::string task_of_model(const std::string& folder) {
   check(std::filesystem::is_directory(folder), "{}: expected a model folder, got {}", folder,
         std::filesystem::exists(folder) ? "a file" : "no such folder");
+  if (foreign_format(folder) != nullptr) return FolderConfig().task;
   check(std::filesystem::exists(config_path(folder)), "{}: expected a model folder, got a folder without config.json",
         folder);
   const Json config = parse_json(read_file(config_path(folder)), config_path(folder));
@@ -109,6 +116,7 @@ std::string task_of_model(const std::string& folder) {
 }
 
 LoadedModel load_model(const std::string& folder, Device device) {
+  if (const ForeignFormat* format = foreign_format(folder)) return load_foreign(*format, folder, device);
   LoadedModel loaded;
   const std::string task = task_of_model(folder);
   std::vector<std::string_view> accepted;
@@ -131,6 +139,13 @@ LoadedModel load_model(const std::string& folder, Device device) {
   load_weights(folder, *parameters);
   loaded.parameters = parameters;
   return loaded;
+}
+
+std::string weights_file(const std::string& folder) {
+  for (const char* name : {"/model.safetensors", "/pytorch_model.bin", "/model.bin"}) {
+    if (std::filesystem::exists(folder + name)) return folder + name;
+  }
+  return weights_path(folder);
 }
 
 void save_config(const std::string& folder, const FolderConfig& config) {

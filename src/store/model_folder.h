@@ -58,8 +58,12 @@ struct LoadedModel {
 
 // The task that a model folder was trained for, from its config.json.
 std::string task_of_model(const std::string& folder);
-// Loads a folder of a task from text to text. Error that names the file at fault.
+// Loads a folder of a task from text to text, of ours or of another program (store/foreign_folder.h). Error that names
+// the file at fault.
 LoadedModel load_model(const std::string& folder, Device device);
+
+// The file with a model's weights, of any program.
+std::string weights_file(const std::string& folder);
 
 void save_config(const std::string& folder, const FolderConfig& config);
 // Saves everything but the weights. Creates the folder if it does not exist.

@@ -2,8 +2,10 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <numeric>
 
+#include "store/foreign_folder.h"
 #include "store/model_folder.h"
 
 namespace fovea {
@@ -41,10 +43,34 @@ void read_extended(const SafetensorsFile& file, const Parameter& p, const Extend
   p.value().contents_changed();
 }
 
+// Those of a folder of another program, whose weights are rearranged when they are read.
+MatchingWeights copy_matching(const Parameters& from, const Parameters& parameters) {
+  MatchingWeights matching;
+  for (const Parameter& p : parameters.list()) {
+    const auto same_name = [&](const Parameter& q) { return q.name() == p.name(); };
+    const auto found = std::find_if(from.list().begin(), from.list().end(), same_name);
+    if (found == from.list().end()) {
+      matching.missing.push_back(p.name());
+    } else if (!(found->shape() == p.shape())) {
+      matching.other_shape.push_back(fmt::format("{} {}, there {}", p.name(), p.shape(), found->shape()));
+    } else {
+      copy(found->value(), p.value());
+      p.value().contents_changed();
+      matching.elements += p.shape().count();
+    }
+  }
+  return matching;
+}
+
 }  // namespace
 
 MatchingWeights load_matching_weights(const std::string& folder, const Parameters& parameters,
                                       const std::vector<ExtendedRows>& extended) {
+  if (const ForeignFormat* format = foreign_format(folder)) {
+    check(extended.empty(), "{}: expected a folder of Fovea to extend the vocabulary of, not one of {}", folder,
+          format->name);
+    return copy_matching(*load_foreign(*format, folder, Device::cpu()).parameters, parameters);
+  }
   const SafetensorsFile file(weights_path(folder));
   MatchingWeights matching;
   for (const Parameter& p : parameters.list()) {
@@ -52,7 +78,7 @@ MatchingWeights load_matching_weights(const std::string& folder, const Parameter
       file.read(p.name(), p.value());
     } else if (const ExtendedRows* rows = extension_of(p, file, extended)) {
       read_extended(file, p, *rows);
-    } else if (const auto sizes = file.sizes(p.name())) {
+    } else if (const std::vector<int64_t>* sizes = file.shape(p.name())) {
       matching.other_shape.push_back(fmt::format("{} {}, there [{}]", p.name(), p.shape(), fmt::join(*sizes, ",")));
       continue;
     } else {

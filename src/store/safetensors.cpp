@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "store/elements.h"
 #include "tensor/arena.h"
 
 namespace fovea {
@@ -44,14 +45,6 @@ size_t bytes_of_dtype(std::string_view name) {
   if (name == "F16" || name == "BF16" || name == "I16" || name == "U16") return 2;
   if (name == "I8" || name == "U8" || name == "BOOL" || name == "F8_E4M3" || name == "F8_E5M2") return 1;
   return 0;
-}
-
-float f16_value(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16, fraction = half & 0x3FFu;
-  const uint32_t exponent = (half >> 10) & 0x1Fu;
-  if (exponent == 0) return (sign != 0 ? -1.0f : 1.0f) * static_cast<float>(fraction) * 0x1p-24f;
-  const uint32_t widened = exponent == 31 ? 0xFFu : exponent + 112u;
-  return std::bit_cast<float>(sign | widened << 23 | fraction << 13);
 }
 
 std::string reason() { return std::generic_category().message(errno); }
@@ -192,15 +185,6 @@ std::string scales_of_rows(const std::vector<float>& values, size_t columns) {
 
 constexpr std::string_view kScale = ".scale";
 
-void widen_halves(bool bf16, const std::byte* from, const Tensor& to) {
-  auto* values = to.data<float>();
-  for (int64_t i = 0; i < to.size(); ++i) {
-    uint16_t x = 0;
-    std::memcpy(&x, from + static_cast<size_t>(i) * sizeof x, sizeof x);
-    values[i] = bf16 ? std::bit_cast<float>(static_cast<uint32_t>(x) << 16) : f16_value(x);
-  }
-}
-
 }  // namespace
 
 void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
@@ -284,9 +268,9 @@ bool SafetensorsFile::has(std::string_view name, const Shape& shape) const {
          std::equal(shape.begin(), shape.end(), found->second.shape.begin(), found->second.shape.end());
 }
 
-std::optional<std::vector<int64_t>> SafetensorsFile::sizes(std::string_view name) const {
+const std::vector<int64_t>* SafetensorsFile::shape(std::string_view name) const {
   const auto found = entries_.find(name);
-  return found == entries_.end() ? std::nullopt : std::optional(found->second.shape);
+  return found == entries_.end() ? nullptr : &found->second.shape;
 }
 
 QuantisedMatrix SafetensorsFile::packed(std::string_view name, const Entry& entry) const {
@@ -319,7 +303,8 @@ void SafetensorsFile::read(std::string_view name, const Tensor& into) const {
     const bool direct = into.device().on_host() && into.buffer() != nullptr;  // neither on a card nor in an arena
     const Tensor values = direct ? into : empty(shape, DType::kF32, Device::cpu());
     if (half) {
-      widen_halves(entry.dtype == "BF16", entry.data, values);
+      widen_elements(entry.dtype == "BF16" ? ElementType::kBF16 : ElementType::kF16, entry.data,
+                     {values.data<float>(), static_cast<size_t>(values.size())});
     } else {
       values.buffer()->set_quantised(values.address(), packed(name, entry));
       if (direct) return;

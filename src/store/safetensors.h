@@ -35,7 +35,7 @@ class SafetensorsFile {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   std::vector<std::string> names() const;
   bool has(std::string_view name, const Shape& shape) const;
-  std::optional<std::vector<int64_t>> sizes(std::string_view name) const;  // of a tensor; nothing if there is none
+  const std::vector<int64_t>* shape(std::string_view name) const;  // null if there is no such tensor
   // Reads the tensor of that name. Error unless it is there, with this shape; f32 is read from f32, bf16, f16 and
   // packed rows, anything else from its own dtype. Packed rows are not copied: a tensor on the host refers to the
   // mapped file.

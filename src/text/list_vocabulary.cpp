@@ -280,6 +280,14 @@ VocabularyExtension extend_list(const Vocabulary& list, std::span<const std::str
   return {std::move(extended), std::vector<std::vector<int32_t>>(entries.size())};
 }
 
+std::unique_ptr<Vocabulary> list_of_words(std::vector<std::string> words) {
+  auto vocabulary = std::make_unique<ListVocabulary>(Unit::kWord, false);
+  for (std::string& word : words) {
+    check(vocabulary->add(word), "vocabulary: expected each word once, got \"{}\" twice", word);
+  }
+  return vocabulary;
+}
+
 std::unique_ptr<Vocabulary> load_list(const std::string& path) {
   LineReader reader(path);
   std::string line;

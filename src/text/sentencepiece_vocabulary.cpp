@@ -16,34 +16,17 @@
 #include "base/files.h"
 #include "base/protobuf.h"
 #include "text/lines.h"
+#include "text/renumbered_vocabulary.h"
+#include "text/sentencepiece_tokens.h"
 #include "text/subword_sampling.h"
 #include "text/utf8.h"
 #include "text/words.h"
-
-// The library exports this function but does not declare it in a header.
-namespace sentencepiece::logging {
-void SetMinLogLevel(int level);  // NOLINT(readability-identifier-naming)
-}
 
 namespace fovea {
 
 namespace {
 
-constexpr std::string_view kSpace = "\u2581";  // how SentencePiece writes a space in a piece
-
 constexpr std::string_view kModelFile = "SentencePiece model";
-
-enum class Model : uint8_t { kUnigram = 1, kBpe = 2 };  // as in SentencePiece's files
-
-// ModelProto.trainer_spec (field 2) . model_type (field 3); the default is unigram.
-uint64_t model_type(std::string_view bytes) {
-  for (ProtobufReader model(bytes, kModelFile); model.next();) {
-    if (model.field() != 2) continue;
-    for (ProtobufReader trainer(model.payload(), kModelFile); trainer.next();)
-      if (trainer.field() == 3) return trainer.value();
-  }
-  return static_cast<uint64_t>(Model::kUnigram);
-}
 
 // Whether each piece is a symbol that the user has defined: ModelProto.pieces (field 1) . type (field 3).
 std::vector<bool> user_defined(std::string_view bytes) {
@@ -62,19 +45,15 @@ class SentencePieceVocabulary final : public Vocabulary {
  public:
   // Error messages start with `name`.
   SentencePieceVocabulary(std::string_view bytes, const std::string& name) {
-    sentencepiece::logging::SetMinLogLevel(3);
-    check(processor_.LoadFromSerializedProto(bytes).ok(), "{}: not a SentencePiece model", name);
-    const auto type = model_type(bytes);
-    check(type == static_cast<uint64_t>(Model::kUnigram) || type == static_cast<uint64_t>(Model::kBpe),
-          "{}: expected a SentencePiece model of type unigram or bpe, got another type", name);
-    model_ = static_cast<Model>(type);
+    load_processor(processor_, bytes, name);
+    kind_ = kind_of_model(bytes, name);
     check(processor_.pad_id() == kPad && processor_.unk_id() == kUnknown && processor_.bos_id() == kBegin &&
               processor_.eos_id() == kEnd,
           "{}: expected the ids {}, {}, {}, {} for pad, unk, bos and eos, got {}, {}, {}, {}", name, kPad, kUnknown,
           kBegin, kEnd, processor_.pad_id(), processor_.unk_id(), processor_.bos_id(), processor_.eos_id());
   }
 
-  std::string_view kind() const override { return model_ == Model::kBpe ? "bpe" : "unigram"; }
+  std::string_view kind() const override { return kind_; }
   int64_t size() const override { return processor_.GetPieceSize(); }
   std::string piece(int32_t id) const override {
     check(id >= 0 && id < size(), "vocabulary: expected an id from 0 to {}, got {}", size() - 1, id);
@@ -110,24 +89,8 @@ class SentencePieceVocabulary final : public Vocabulary {
     return *pieces_;
   }
 
-  // The surface of a SentencePiece piece includes the space before it; a Token does not.
-  static std::vector<Token> tokens_of(const sentencepiece::ImmutableSentencePieceText& pieces, std::string_view text) {
-    std::vector<Token> tokens;
-    for (const auto& piece : pieces.pieces()) {
-      size_t begin = piece.begin();
-      const size_t end = piece.end();
-      while (begin < end && is_space(code_point_at(text, begin).value)) begin = code_point_at(text, begin).end;
-      tokens.push_back({.id = static_cast<int32_t>(piece.id()),
-                        .begin = begin,
-                        .end = end,
-                        .text = std::string(text.substr(begin, end - begin))});
-    }
-    mark_word_starts(text, tokens);
-    return tokens;
-  }
-
   sentencepiece::SentencePieceProcessor processor_;
-  Model model_ = Model::kUnigram;
+  std::string_view kind_;
   mutable std::once_flag pieces_once_;
   mutable std::optional<PieceTree> pieces_;
 };
@@ -137,14 +100,14 @@ std::vector<int32_t> SentencePieceVocabulary::sample(std::string_view text, doub
   std::string word;
   const auto end_word = [&] {
     if (word.empty()) return;
-    (model_ == Model::kBpe ? sample_bpe : sample_unigram)(pieces(), word, rate, random, ids);
+    (kind_ == "bpe" ? sample_bpe : sample_unigram)(pieces(), word, rate, random, ids);
     word.clear();
   };
   // No piece spans a space, so each word is sampled separately; unknown and byte pieces are not sampled.
   const auto best = processor_.EncodeAsImmutableProto(without_tabs(text));
   for (const auto& piece : best.pieces()) {
     const bool ordinary = pieces().ordinary(static_cast<int32_t>(piece.id()));
-    if (!ordinary || piece.piece().starts_with(kSpace)) end_word();
+    if (!ordinary || piece.piece().starts_with(kPieceSpace)) end_word();
     if (ordinary) {
       word += piece.piece();
     } else {
@@ -224,7 +187,7 @@ double coverage_for(std::span<const std::string> lines, double coverage) {
 std::string symbol_list(const std::vector<std::string>& symbols) {
   std::string list;
   for (const std::string& symbol : symbols)
-    list += fmt::format("{}{},{}{}", list.empty() ? "" : ",", symbol, kSpace, symbol);
+    list += fmt::format("{}{},{}{}", list.empty() ? "" : ",", symbol, kPieceSpace, symbol);
   return list;
 }
 
@@ -257,7 +220,9 @@ std::unique_ptr<Vocabulary> train_sentencepiece(std::span<const std::string> lin
 }
 
 std::unique_ptr<Vocabulary> load_sentencepiece(const std::string& path) {
-  return make_sentencepiece(read_file(path), path);
+  const std::string bytes = read_file(path);
+  if (auto renumbered = load_renumbered(bytes, path)) return renumbered;
+  return std::make_unique<SentencePieceVocabulary>(bytes, path);
 }
 
 std::unique_ptr<Vocabulary> make_sentencepiece(std::string_view bytes, const std::string& name) {

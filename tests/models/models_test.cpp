@@ -43,6 +43,8 @@ std::vector<Setup> setups() {
     if (entry.self_attention) {
       add("rotary", [](ModelConfig& c) { c.self_attention.relative = "rotary", c.positions = "none"; });
       add("post-norm", [](ModelConfig& c) { c.norm = "post", c.positions = "learned", c.activation = "gelu"; });
+      add("swish", [](ModelConfig& c) { c.activation = "swish"; });
+      add("gelu-erf", [](ModelConfig& c) { c.activation = "gelu-erf"; });
       add("layers", [](ModelConfig& c) { c.encoder_layers = c.decoder_layers = 2; });
     }
     if (entry.recurrent) {

@@ -245,6 +245,8 @@ void add_text_cases(std::vector<NamedCase>& cases) {
       });
     }
   }
+  add("transformer_swish", "transformer", [](ModelConfig& c) { c.activation = "swish"; });
+  add("transformer_gelu_erf", "transformer", [](ModelConfig& c) { c.activation = "gelu-erf"; });
   add("transformer_post_gelu_tied", "transformer", [](ModelConfig& c) {
     c.norm = "post", c.activation = "gelu", c.tie_embeddings = true;
     c.decoder_layers = c.encoder_layers = 2;

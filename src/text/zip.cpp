@@ -1,4 +1,4 @@
-#include "corpora/zip.h"
+#include "text/zip.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
