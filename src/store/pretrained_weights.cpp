@@ -51,10 +51,10 @@ MatchingWeights copy_matching(const Parameters& from, const Parameters& paramete
     const auto found = std::find_if(from.list().begin(), from.list().end(), same_name);
     if (found == from.list().end()) {
       matching.missing.push_back(p.name());
-    } else if (!(found->shape() == p.shape())) {
-      matching.other_shape.push_back(fmt::format("{} {}, there {}", p.name(), p.shape(), found->shape()));
+    } else if (!(found->get().shape() == p.shape())) {
+      matching.other_shape.push_back(fmt::format("{} {}, there {}", p.name(), p.shape(), found->get().shape()));
     } else {
-      copy(found->value(), p.value());
+      copy(found->get().value(), p.value());
       p.value().contents_changed();
       matching.elements += p.shape().count();
     }
