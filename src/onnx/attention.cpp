@@ -132,7 +132,8 @@ Value Attention::score(const Value& projected, const Value& q, const Value& keys
   const Value dots = matmul(config_.score == "cosine" ? unit(q) : q, transpose(keys, {0, 1, 3, 2}));
   if (config_.score == "cosine") return dots * exp(graph_->weight(score + ".sharpness"));
   if (config_.score != "scaled-dot") return dots;
-  return dots * (1.0f / std::sqrt(static_cast<float>(query_depth_ / config_.heads)));
+  const int64_t depth = query_depth_ / config_.heads;
+  return dots * (1.0f / std::sqrt(static_cast<float>(depth)));
 }
 
 // Relative positions, coverage, and the masks.

@@ -82,8 +82,8 @@ struct StepGraph {
 
 StepGraph step_graph(const Decoder& decoder, const Prepared& prepared, const std::vector<const Parameters*>& parameters,
                      bool of_text) {
-  StepGraph made{std::make_unique<Graph>("decoder_step", parameters), {}};
-  Graph& g = *made.graph;
+  auto graph = std::make_unique<Graph>("decoder_step", parameters);
+  Graph& g = *graph;
   StepInput input{.tokens = g.input({"tokens", Type::kInt64, {kBatch}})};
   for (const Named& memory : prepared.memory) input.memory[memory.port.name] = g.input(memory.port);
   if (of_text && !prepared.memory.empty()) {
@@ -92,8 +92,7 @@ StepGraph step_graph(const Decoder& decoder, const Prepared& prepared, const std
   }
   Step step(g, input);
   decoder.step(step);
-  made.states = step.states();
-  return made;
+  return {std::move(graph), step.states()};
 }
 
 // The states of steps and the tensors that every step reads, for who runs the graphs.
