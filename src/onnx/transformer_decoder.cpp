@@ -59,6 +59,7 @@ class TransformerDecoder final : public Decoder {
     // [B,H,1,S] of each layer -> [B,L,H,S]
     const auto joined = [](const std::vector<Value>& layers) {
       std::vector<Value> rows;
+      rows.reserve(layers.size());
       for (const Value& weights : layers) rows.push_back(unsqueeze(squeeze(weights, {2}), {1}));
       return concat(rows, 1);
     };
