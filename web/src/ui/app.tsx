@@ -25,7 +25,7 @@ import { HeadsPanel } from './heads_panel'
 import { HeatmapPanel } from './heatmap_panel'
 import { Inspector } from './inspector'
 import { Help } from './help'
-import { Introduction, isIntroducing, Lede } from './introduction'
+import { besideMap, Introduction, isIntroducing, Lede } from './introduction'
 import { Lens } from './lens'
 import { DropPlace } from './open_file'
 import { Pair } from './pair'
@@ -103,7 +103,7 @@ function Title() {
         {ofGrid ? titleOf(g) : t(`view.${chosen}`)}
         {ofGrid && <Help term={t('title.term')} text={t('title.help')} />}
       </h2>
-      {(chosen !== 'heatmap' || narrow.value || !isIntroducing.value) && <p>{says}</p>}
+      {(chosen !== 'heatmap' || narrow.value || !isIntroducing.value || !besideMap.value) && <p>{says}</p>}
     </div>
   )
 }

@@ -1,5 +1,5 @@
 // The heat map of the grid, with its legend and a zoom.
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { t } from '../i18n'
 import { hasAbsent, normaliseRows } from '../model/grid'
 import { dark, grid, sideName, titleOf } from '../state/derived'
@@ -8,7 +8,7 @@ import { state } from '../state/store'
 import { largestOf, weightTint } from '../views/colour'
 import { heatmap, isShrunk } from '../views/heatmap'
 import { CanvasView, useRoom } from './canvas_view'
-import { Introduction } from './introduction'
+import { besideMap, Introduction } from './introduction'
 import { Legend } from './legend'
 import { Numbers } from './numbers'
 import { useExportedPicture } from './exported_picture'
@@ -70,6 +70,7 @@ export function HeatmapPanel() {
   useExportedPicture(scene && { title, note: '', scene, tint, grids: [g], print }, [scene, title])
   // How to read a small map stands beside it, so that both are in sight at once.
   const isBeside = !narrow.value && scene !== null && scene.width + kIntroduction <= room
+  useEffect(() => void (besideMap.value = isBeside), [isBeside])
   // Two fingers on a touchpad, and a wheel with Ctrl, arrive as the same event.
   const wheel = (event: WheelEvent): void => {
     if (!event.ctrlKey) return
@@ -78,7 +79,6 @@ export function HeatmapPanel() {
   }
   return (
     <div ref={pane} onWheel={wheel}>
-      {!narrow.value && !isBeside && <Introduction />}
       <div class="over-map">
         <Legend tint={tint} masked={hasAbsent(g)} name={t(relative ? 'weight.relative' : 'weight')} />
         <Zoom zoom={zoom} setZoom={setZoom} />
@@ -86,7 +86,7 @@ export function HeatmapPanel() {
       {room > 0 && isShrunk(g, room, zoom) && <p class="note">{t('largest.shown')}</p>}
       <div class={isBeside ? 'beside' : ''}>
         {scene && <CanvasView scene={scene} label={`${t('view.heatmap')}: ${title}`} />}
-        {isBeside && <Introduction />}
+        {!narrow.value && <Introduction />}
       </div>
       {!touch.value && !narrow.value && <p class="faint hint">{t('how.to.keys')}</p>}
       <Numbers grid={g} />

@@ -1,5 +1,5 @@
 // What a first visitor needs: what attention is and is not, and how to read the picture, said of a word that is in it.
-import { computed } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { t } from '../i18n'
 import { heaviest, percent } from '../model/grid'
 import { isolated, shown } from '../model/text'
@@ -22,6 +22,9 @@ export const isIntroducing = computed(() => {
   const g = grid.value
   return !introduced.value && g !== null && g.columnSide === 'source' && g.notes.length > 0
 })
+
+// Whether the introduction stands beside the picture, and no other sentence is needed above it.
+export const besideMap = signal(false)
 
 // The picture read aloud, for the selected row.
 export function Introduction() {

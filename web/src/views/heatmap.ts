@@ -52,7 +52,7 @@ function plan(grid: Grid, room: number, zoom: number, corner = 64) {
   // A special token, which is at an end, may extend beyond its column.
   const fits = grid.columns.every((l) => measure(shown(l), size) <= (l.mark ? w * 1.5 : w - 4))
   const turn = fits ? 0 : w >= 24 ? -45 : -90
-  const over = turn === 0 ? 34 : Math.max(34, longest * Math.sin((-turn * Math.PI) / 180) + size + 4)
+  const over = turn === 0 ? 34 : Math.max(34, longest * Math.sin((-turn * Math.PI) / 180) + size + 12)
   return { w, h, size, every, turn, most, left: names, top: over, spare: turn === -45 ? longest * 0.72 : 4 }
 }
 
