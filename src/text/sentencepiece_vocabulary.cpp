@@ -229,10 +229,4 @@ std::unique_ptr<Vocabulary> make_sentencepiece(std::string_view bytes, const std
   return std::make_unique<SentencePieceVocabulary>(bytes, name);
 }
 
-std::string without_tabs(std::string_view text) {
-  std::string spaced(text);
-  std::replace(spaced.begin(), spaced.end(), '\t', ' ');
-  return spaced;
-}
-
 }  // namespace fovea

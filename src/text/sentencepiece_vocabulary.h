@@ -14,7 +14,5 @@ std::unique_ptr<Vocabulary> load_sentencepiece(const std::string& path);
 std::unique_ptr<Vocabulary> make_sentencepiece(std::string_view bytes, const std::string& name);
 // See extend_vocabulary().
 VocabularyExtension extend_sentencepiece(const Vocabulary& model, std::span<const std::string> lines, int64_t most);
-// SentencePiece uses tabs internally and cannot encode them.
-std::string without_tabs(std::string_view text);
 
 }  // namespace fovea
