@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/protobuf.h"
 #include "text/piece_merges.h"
+#include "text/sentencepiece_tokens.h"
 #include "text/sentencepiece_vocabulary.h"
 #include "text/utf8.h"
 
