@@ -133,7 +133,7 @@ TEST_F(App, PiecesOfAShippedModelAreWords) {
 
 TEST_F(App, TranslationsBeginAsAskedFor) {
   const auto begins = [](const std::string& text, const std::string& prefix) {
-    EXPECT_TRUE((text + " ").starts_with(prefix + " ")) << text;
+    EXPECT_TRUE((text.substr(0, text.find('\n')) + " ").starts_with(prefix + " ")) << text;
   };
   begins(fovea_command(translate_with(model(), {"--prefix", "c b", "a b c"})).out, "c b");
   begins(fovea_command(translate_with(model(), {"--prefix", "d", "--beam", "3", "a b c"})).out, "d");
