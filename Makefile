@@ -4,13 +4,14 @@
 # One more than there are cores: the page waits for the network.
 JOBS ?= $(shell expr $$(nproc) + 1)
 
-.PHONY: help build test demo downloads asan tsan cuda bench format tidy packages clean
+.PHONY: help build test demo web-demo downloads asan tsan cuda bench format tidy packages clean
 
 help:
 	@echo "make build    build the program, build/release/fovea"
 	@echo "make test     build everything and run the tests"
 	@echo "make demo     build, translate with a shipped model and look at its attention"
 	@echo "make downloads  what people download, in build/downloads: Debian packages and a tarball, the same bytes each time"
+	@echo "make web-demo the page without a server, build/web-demo (WEB_MODELS=models/en-zh); installs Emscripten"
 	@echo "make asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make tsan     the tests under ThreadSanitizer"
 	@echo "make cuda     compile the CUDA backend's kernels; needs nvcc, no card"
@@ -45,6 +46,15 @@ downloads: packages
 	  -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(CURDIR)/build/downloads/build=build"
 	cmake --build build/downloads/build -j $(JOBS)
 	tools/downloads build/downloads/build build/downloads
+
+# Debian's Emscripten looks for Node's packages where Debian has them, whichever Node runs it.
+WEB_MODELS ?= models/en-zh
+web-demo: PACKAGES = --web
+web-demo: export NODE_PATH = /usr/share/nodejs
+web-demo: packages
+	cmake --preset web
+	cmake --build --preset web -j $(JOBS) --target fovea_web
+	tools/web_demo.py build/web/engine build/web-demo $(WEB_MODELS)
 
 bench: packages
 	cmake --preset release

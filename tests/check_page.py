@@ -1,10 +1,14 @@
-"""The tests of the page: its style, its units, then in a browser against the mock and against the program.
+"""The tests of the page: its style, its units, then in a browser against the mock and against the program; and the page
+without a server, where it is built (make web-demo).
 
-usage: check_page.py style|unit|mock|server WEB [FOVEA]
+usage: check_page.py style|unit|mock|server|static WEB [FOVEA]
 
 `style` runs the linter and the formatter's check, over the script and style sheets of the HTML views, too. `mock` also
 opens HTML views that the program writes. Exits with 77, and says why, where something that a test needs is not there.
 """
+import functools
+import http.server
+import json
 import os
 import pathlib
 import re
@@ -14,6 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import urllib.request
 import zlib
 
@@ -104,10 +109,12 @@ def missing(part: str, web: pathlib.Path) -> str:
         return f"expected Node {NODE} or later, got {version}"
     if not all((web / "node_modules" / package).exists() for package in ("playwright-core", "eslint", "prettier")):
         return "the page's packages are not installed (npm install in web/)"
-    if part in ("mock", "server") and not os.environ.get("CHROMIUM") and not any(map(shutil.which, BROWSERS)):
+    if part in ("mock", "server", "static") and not os.environ.get("CHROMIUM") and not any(map(shutil.which, BROWSERS)):
         return "there is no Chromium"
     if part == "mock" and not (web / "dist" / "index.html").exists():
         return "the page is not built (npm run build in web/)"
+    if part == "static" and not (web.parent / "build" / "web-demo" / "index.html").exists():
+        return "the page without a server is not built (make web-demo)"
     return ""
 
 
@@ -164,6 +171,29 @@ def against_server(web: pathlib.Path, fovea: str) -> int:
         return failed or status
 
 
+# What the program writes must be what the page writes: one search in the same precision.
+SENTENCES = ("A man is riding a bicycle in the park.", "Where is the station?", "Two dogs play in the snow.")
+
+
+class QuietFiles(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def static_page(web: pathlib.Path, fovea: str) -> int:
+    folder = web.parent / "build" / "web-demo"
+    translate = [fovea, "translate", "--model", str(folder / "models" / "en-zh"), "--threads", "1"]
+    text = "".join(f"{s}\n" for s in SENTENCES)
+    said = subprocess.run(translate, input=text, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    pairs = json.dumps(list(zip(SENTENCES, said)))
+    host = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietFiles, directory=str(folder)))
+    threading.Thread(target=host.serve_forever, daemon=True).start()
+    try:
+        return npm("test:static", web, FOVEA_URL=f"http://127.0.0.1:{host.server_port}/", FOVEA_PAIRS=pairs)
+    finally:
+        host.shutdown()
+
+
 def main(part: str, web: pathlib.Path, fovea: str = "") -> int:
     why = missing(part, web)
     if why:
@@ -175,6 +205,8 @@ def main(part: str, web: pathlib.Path, fovea: str = "") -> int:
         return npm("test:unit", web)
     if part == "mock":
         return npm("size", web) or npm("test:browser", web, FOVEA_PROGRAM=fovea)
+    if part == "static":
+        return static_page(web, fovea)
     return against_server(web, fovea)
 
 

@@ -1,6 +1,6 @@
 // How the page is built: one script, another for the tour, and one sheet, with hashed names, nothing inline, so that the strictest
 // Content-Security-Policy can be served with it. In development the mock answers unless FOVEA_URL names a server.
-import { defineConfig, type Plugin } from 'vite'
+import { defineConfig, type Plugin, type UserConfig } from 'vite'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 
@@ -20,19 +20,41 @@ const mock: Plugin = {
   },
 }
 
-export default defineConfig({
-  base: './',
-  plugins: server ? [] : [mock],
-  server: server ? { proxy: { '/v1': server } } : {},
-  esbuild: { legalComments: 'none' },
-  build: {
-    target: 'es2022',
-    assetsInlineLimit: 0,
-    modulePreload: false,
-    reportCompressedSize: false,
-    rollupOptions: {
-      output: { manualChunks: (id) => (/\/(ui\/tour\.tsx|i18n\/zh\.ts)$/.test(id) ? undefined : 'page') },
-    },
+// The page without a server, whose engine runs in a worker (docs/browser.md): vite build --mode static.
+const kStaticPolicy =
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'"
+const withoutServer: Plugin = {
+  name: 'fovea-static',
+  transformIndexHtml: {
+    order: 'pre',
+    handler: (html) =>
+      html
+        .replace('/src/main.tsx', '/src/static/main.ts')
+        .replace(
+          '<meta name="viewport"',
+          `<meta http-equiv="Content-Security-Policy" content="${kStaticPolicy}" />\n    $&`,
+        ),
   },
-  test: { include: ['tests/unit/**/*.test.ts'], testTimeout: 0 }, // no test depends on time; ctest ends one that hangs
-} as Parameters<typeof defineConfig>[0])
+}
+
+export default defineConfig(
+  ({ mode }) =>
+    ({
+      base: './',
+      plugins: mode === 'static' ? [withoutServer] : server ? [] : [mock],
+      server: server ? { proxy: { '/v1': server } } : {},
+      esbuild: { legalComments: 'none' },
+      build: {
+        target: 'es2022',
+        assetsInlineLimit: 0,
+        modulePreload: false,
+        reportCompressedSize: false,
+        rollupOptions: {
+          output: { manualChunks: (id) => (/\/(ui\/tour\.tsx|i18n\/zh\.ts)$/.test(id) ? undefined : 'page') },
+        },
+      },
+      worker: { format: 'es' },
+      test: { include: ['tests/unit/**/*.test.ts'], testTimeout: 0 }, // no test depends on time; ctest ends one that hangs
+    }) as UserConfig,
+)

@@ -19,9 +19,13 @@ std::atomic<bool> adapts = false;
 
 // The cores that this process may use.
 int core_count() {
+#if defined(__EMSCRIPTEN__)
+  return 1;  // a page has threads only if its host isolates it from others, which few hosts do
+#else
   cpu_set_t cores;
   const int allowed = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
   return std::clamp(allowed, 1, ThreadTeam::kMostParts - 1);
+#endif
 }
 
 // The state of a thread that starts parallel regions.

@@ -74,7 +74,7 @@ std::vector<NextToken> HostTopTokens::likeliest(int64_t row, int64_t max_count) 
     if (std::isinf(log_prob(row, i))) continue;  // not in the sentence's shortlist
     if (id(row, i) != kPad && id(row, i) != kBegin) tokens.push_back({id(row, i), log_prob(row, i)});
   }
-  const auto end = tokens.begin() + std::min(max_count, std::ssize(tokens));
+  const auto end = tokens.begin() + std::min<int64_t>(max_count, std::ssize(tokens));
   std::partial_sort(tokens.begin(), end, tokens.end(),
                     [](const NextToken& a, const NextToken& b) { return a.log_prob > b.log_prob; });
   tokens.erase(end, tokens.end());

@@ -78,7 +78,7 @@ void add_matches(Tokens tokens, Tokens other, Rows& rows) {
     if (found == positions.end()) continue;
     rows.at(i, kStem) = 1;
     int64_t run = 1;
-    const int64_t places = std::min(kMaxPlaces, std::ssize(found->second));
+    const int64_t places = std::min<int64_t>(kMaxPlaces, std::ssize(found->second));
     for (int64_t place = 0; place < places; ++place) {
       const auto at = static_cast<size_t>(found->second[static_cast<size_t>(place)]);
       const TextToken& match = other[at];

@@ -123,7 +123,7 @@ SpanTokens AnswerInputBuilder::passages(std::span<const AnswerWindow> windows, W
 SpanTokens AnswerInputBuilder::questions(std::span<const AnswerWindow> windows, Words& words, int64_t multiple,
                                          Device device) const {
   int64_t longest = 1;
-  for (const AnswerWindow& window : windows) longest = std::max(longest, std::ssize(window.question));
+  for (const AnswerWindow& window : windows) longest = std::max<int64_t>(longest, std::ssize(window.question));
   TokenColumns columns(rounded_up(longest, multiple), std::ssize(windows));
   for (int64_t column = 0; column < std::ssize(windows); ++column) {
     const AnswerWindow& window = windows[static_cast<size_t>(column)];

@@ -28,7 +28,11 @@ size_t rounded_up(size_t bytes, size_t multiple = kAlignment) { return (bytes + 
 
 // Chunks on the host go back to the system when they are freed: the heap would keep the pages of a chunk beside
 // those of the larger one that replaces it.
+#if defined(__EMSCRIPTEN__)
+bool is_mapped(Device, size_t) { return false; }  // a part of a mapping cannot be returned there
+#else
 bool is_mapped(Device device, size_t bytes) { return device.on_host() && bytes >= kHugePage / 2; }
+#endif
 bool has_huge_pages(size_t bytes) { return bytes >= 2 * kHugePage; }
 size_t mapped_size(size_t bytes) { return rounded_up(bytes, has_huge_pages(bytes) ? kHugePage : kPage); }
 

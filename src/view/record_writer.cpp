@@ -170,7 +170,7 @@ bool same_step(const AttentionRecord& a, const AttentionRecord& b, size_t t) {
 }
 
 Shared shared_by(const AttentionRecord& a, const AttentionRecord& b) {
-  Shared shared{b.rank, 0, std::min(std::ssize(a.target), std::ssize(b.target))};
+  Shared shared{b.rank, 0, std::min<int64_t>(std::ssize(a.target), std::ssize(b.target))};
   if (a.source_text != b.source_text || a.attentions.size() != b.attentions.size()) return {};
   if (a.image.has_value() != b.image.has_value() || (a.image && a.image->jpeg != b.image->jpeg)) return {};
   while (shared.tokens < shared.rows && same_step(a, b, static_cast<size_t>(shared.tokens))) ++shared.tokens;

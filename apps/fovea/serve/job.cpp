@@ -11,7 +11,7 @@ namespace fovea::app {
 namespace {
 
 int64_t tokens_read(const TokenisedLine& source, int64_t max_source) {
-  return std::min(std::ssize(source.ids), max_source) + 1;
+  return std::min<int64_t>(std::ssize(source.ids), max_source) + 1;
 }
 
 // Of all hypotheses of a translation or a caption.

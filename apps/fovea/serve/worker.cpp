@@ -14,7 +14,6 @@ namespace fovea::app {
 
 namespace {
 
-constexpr int kMaxThreads = 4;                // of a model; more would split the queue into batches that are too small
 constexpr int64_t kWorthSharing = 4'000'000;  // multiplications of a step; with fewer, cores would wait for one another
 
 constexpr int64_t kShares = 8;  // of a batch: where several clients wait, one has at most one of them
@@ -79,7 +78,7 @@ void Cores::give_back() {
 Worker::Worker(const Hosted& model, const WorkerOptions& options, Cores& cores, Metrics& metrics,
                std::function<bool(int64_t)> expects_more)
     : model_(model), options_(options), cores_(cores), metrics_(metrics), expects_more_(std::move(expects_more)) {
-  for (int i = 0; i < std::min(cores.count(), kMaxThreads); ++i) threads_.emplace_back([this] { run(); });
+  for (int i = 0; i < std::min(cores.count(), options.threads); ++i) threads_.emplace_back([this] { run(); });
 }
 
 void Worker::submit(std::shared_ptr<Job> job) {
@@ -111,7 +110,7 @@ int64_t Worker::queued() const {
 // Queued jobs, less those that are being decoded in pieces: at most one for each thread.
 int64_t Worker::waiting() const {
   const int64_t begun = std::count_if(queue_.begin(), queue_.end(), [](const auto& job) { return job->taken > 0; });
-  return std::ssize(queue_) - std::min(begun, std::ssize(threads_));
+  return std::ssize(queue_) - std::min<int64_t>(begun, std::ssize(threads_));
 }
 
 double Worker::longest_wait() const {
@@ -152,6 +151,19 @@ void Worker::run() {
     batch.clear();  // jobs end without the lock
     lock.lock();
   }
+}
+
+void Worker::decode_queued() {
+  std::unique_lock lock(mutex_);
+  ++idle_;
+  while (!queue_.empty()) {
+    Batch batch = take(lock);
+    lock.unlock();
+    if (!batch.empty()) decode(batch);
+    batch.clear();  // jobs end without the lock
+    lock.lock();
+  }
+  --idle_;
 }
 
 // Takes the first job that is still wanted and sentences that may be decoded with it, leaving a share of the queue to

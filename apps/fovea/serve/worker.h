@@ -24,6 +24,7 @@ struct WorkerOptions {
   int64_t batch_tokens =
       kBatchTokens;  // source tokens that are decoded together; fewer for wide beams and long targets
   std::chrono::microseconds batch_wait{2000};
+  int threads = 4;  // of a model, at most; more would split the queue into batches that are too small
 };
 
 // The CPU cores that all models share: as many batches are decoded at the same time, each on its share of the cores.
@@ -55,6 +56,8 @@ class Worker {
   bool is_full() const { return queued() >= options_.max_queue; }
   double longest_wait() const;  // seconds that the first queued job has waited without being taken up
   void stop();                  // returns when all accepted jobs are done
+  // Decodes all queued jobs on the calling thread, for programs without threads.
+  void decode_queued();
 
  private:
   // Consecutive sentences of a job.

@@ -41,6 +41,13 @@ export function setKey(to: string): void {
   }
 }
 
+// Who answers requests: the server, or the engine of the static page (src/static).
+let answerer = (path: string, init: RequestInit): Promise<Response> => fetch(path, init)
+
+export function answerWith(other: typeof answerer): void {
+  answerer = other
+}
+
 async function send(path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = {}
   if (key) headers['Authorization'] = `Bearer ${key}`
@@ -49,7 +56,7 @@ async function send(path: string, body: unknown, signal?: AbortSignal): Promise<
   if (body !== undefined) init.body = JSON.stringify(body)
   let response: Response
   try {
-    response = await fetch(path, init)
+    response = await answerer(path, init)
   } catch (error) {
     if (signal?.aborted) throw error
     throw new ApiError('unreachable', 'The server is not responding.')

@@ -15,6 +15,12 @@ namespace fovea::cpu {
 
 namespace {
 
+#if defined(__wasm_simd128__)
+constexpr bool kIsWasm = true;
+#else
+constexpr bool kIsWasm = false;
+#endif
+
 std::optional<Int8Kernel>& chosen_kernel() {
   static std::optional<Int8Kernel> chosen;
   return chosen;
@@ -29,6 +35,7 @@ const Int8Kernels& kernels_of(Int8Kernel kernel) {
     case Int8Kernel::kAvx512Vnni: return avx512_vnni_int8_kernels();
     case Int8Kernel::kAmx: return amx_int8_kernels();
     case Int8Kernel::kEmulatedAmx: return emulated_amx_int8_kernels();
+    case Int8Kernel::kWasm: return wasm_int8_kernels();
   }
   fail("matmul: expected an int8 kernel");
 }
@@ -44,8 +51,8 @@ const Int8Kernels& kernels_for(int64_t rows) {
 }  // namespace
 
 std::string_view name_of(Int8Kernel kernel) {
-  constexpr std::string_view kNames[] = {"plain",       "avx2", "avx-vnni",    "avx512-vnni, 256 bits",
-                                         "avx512-vnni", "amx",  "emulated amx"};
+  constexpr std::string_view kNames[] = {"plain",       "avx2", "avx-vnni",     "avx512-vnni, 256 bits",
+                                         "avx512-vnni", "amx",  "emulated amx", "wasm"};
   return kNames[static_cast<size_t>(kernel)];
 }
 
@@ -59,6 +66,7 @@ bool available(Int8Kernel kernel) {
     case Int8Kernel::kVnni256:
     case Int8Kernel::kAvx512Vnni: return p.uses_avx512_vnni;
     case Int8Kernel::kAmx: return p.uses_amx_int8;
+    case Int8Kernel::kWasm: return kIsWasm;
   }
   return false;
 }
@@ -66,7 +74,7 @@ bool available(Int8Kernel kernel) {
 Int8Kernel int8_kernel() {
   static const Int8Kernel best = [] {
     for (const Int8Kernel kernel :
-         {Int8Kernel::kAmx, Int8Kernel::kAvx512Vnni, Int8Kernel::kAvxVnni, Int8Kernel::kAvx2}) {
+         {Int8Kernel::kAmx, Int8Kernel::kAvx512Vnni, Int8Kernel::kAvxVnni, Int8Kernel::kAvx2, Int8Kernel::kWasm}) {
       if (available(kernel)) return kernel;
     }
     return Int8Kernel::kPlain;

@@ -14,11 +14,11 @@ namespace fovea::cpu {
 
 // kPlain is C++ without intrinsics and specifies the others. kVnni256 is the kernel of kAvxVnni with the encoding of
 // AVX-512, and kEmulatedAmx that of kAmx on tiles emulated in plain C++: tests run them where the CPU lacks the
-// original.
-enum class Int8Kernel : uint8_t { kPlain, kAvx2, kAvxVnni, kVnni256, kAvx512Vnni, kAmx, kEmulatedAmx };
-constexpr Int8Kernel kInt8Kernels[] = {Int8Kernel::kPlain,      Int8Kernel::kAvx2,       Int8Kernel::kAvxVnni,
-                                       Int8Kernel::kVnni256,    Int8Kernel::kAvx512Vnni, Int8Kernel::kAmx,
-                                       Int8Kernel::kEmulatedAmx};
+// original. kWasm is that of web pages; for want of FMA it rounds a product before it adds the bias.
+enum class Int8Kernel : uint8_t { kPlain, kAvx2, kAvxVnni, kVnni256, kAvx512Vnni, kAmx, kEmulatedAmx, kWasm };
+constexpr Int8Kernel kInt8Kernels[] = {Int8Kernel::kPlain,       Int8Kernel::kAvx2,       Int8Kernel::kAvxVnni,
+                                       Int8Kernel::kVnni256,     Int8Kernel::kAvx512Vnni, Int8Kernel::kAmx,
+                                       Int8Kernel::kEmulatedAmx, Int8Kernel::kWasm};
 
 std::string_view name_of(Int8Kernel kernel);
 // Returns whether this machine and its operating system can run the kernel, and FOVEA_ISA allows it.

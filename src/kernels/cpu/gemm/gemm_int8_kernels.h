@@ -64,6 +64,8 @@ const Int8Kernels& avx_vnni_int8_kernels();
 const Int8Kernels& vnni256_int8_kernels();
 const Int8Kernels& avx512_vnni_int8_kernels();
 const Int8Kernels& amx_int8_kernels();
+// Elsewhere than in WebAssembly these are the plain ones.
+const Int8Kernels& wasm_int8_kernels();
 
 // Scales sums [rows][64] and adds the bias.
 void finish_int8_plain(const Tile8& tile, const int32_t* sums);

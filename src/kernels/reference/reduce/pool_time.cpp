@@ -17,7 +17,8 @@ int64_t steps_of(const Tensor& lengths, int64_t b, int64_t steps) {
 void pool_time(Stream&, const PoolTimeArgs& args) {
   const int64_t batch = args.x.dim(1), depth = args.x.dim(2);
   with_type_of(args.x, [&]<class T>(T) {
-    const auto x = view<T>(args.x, args.x.dim(0), batch, depth), y = view<T>(args.y, batch, depth);
+    const auto x = view<T>(args.x, args.x.dim(0), batch, depth);
+    const auto y = view<T>(args.y, batch, depth);
     const auto index = view<int32_t>(args.index, batch, depth);
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t d = 0; d < depth; ++d) {
@@ -38,7 +39,8 @@ void pool_time_grad(Stream&, const PoolTimeGradArgs& args) {
   if (!args.dx) return;
   const int64_t batch = args.dx.dim(1), depth = args.dx.dim(2);
   with_type_of(args.dx, [&]<class T>(T) {
-    const auto dx = view<T>(args.dx, args.dx.dim(0), batch, depth), dy = view<T>(args.dy, batch, depth);
+    const auto dx = view<T>(args.dx, args.dx.dim(0), batch, depth);
+    const auto dy = view<T>(args.dy, batch, depth);
     const auto index = view<int32_t>(args.index, batch, depth);
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t d = 0; d < depth; ++d) {
