@@ -224,7 +224,8 @@ SafetensorsFile::SafetensorsFile(const std::string& path) : path_(path) {
   check(length <= map_bytes_ - kLength,
         "{}: expected a header of {} bytes, got a file of {} bytes (truncated, or not a safetensors file)", path,
         length, map_bytes_);
-  parse({reinterpret_cast<const char*>(map_.get()) + kLength, static_cast<size_t>(length)}, map_bytes_ - kLength - length);
+  parse({reinterpret_cast<const char*>(map_.get()) + kLength, static_cast<size_t>(length)},
+        map_bytes_ - kLength - length);
 }
 
 void SafetensorsFile::parse(std::string_view header, size_t data_bytes) {
@@ -246,7 +247,10 @@ void SafetensorsFile::parse(std::string_view header, size_t data_bytes) {
     check(offsets.size() == 2 && offsets[0] <= offsets[1] && offsets[1] <= data_bytes,
           "{}: expected data_offsets within {} bytes, got {} (is the file truncated?)", tensor, data_bytes,
           fmt::join(offsets, ", "));
-    Entry entry{dtype->get<std::string>(), {shape.begin(), shape.end()}, data + offsets[0], static_cast<size_t>(offsets[1] - offsets[0])};
+    Entry entry{dtype->get<std::string>(),
+                {shape.begin(), shape.end()},
+                data + offsets[0],
+                static_cast<size_t>(offsets[1] - offsets[0])};
     check(fits(shape, bytes_of_dtype(entry.dtype), entry.bytes),
           "{}: expected as many bytes as shape [{}] of {} takes, got {}", tensor, fmt::join(shape, ","), entry.dtype,
           entry.bytes);

@@ -6,7 +6,9 @@
 namespace fovea {
 
 namespace {
-[[noreturn]] void absent(const std::string& name) { fail("{}: this build of Fovea reads and writes no pictures", name); }
+[[noreturn]] void absent(const std::string& name) {
+  fail("{}: this build of Fovea reads and writes no pictures", name);
+}
 }  // namespace
 
 DecodedImage decode_jpeg(std::string_view, const std::string& name, int64_t) { absent(name); }
