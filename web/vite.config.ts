@@ -1,6 +1,6 @@
 // How the page is built: one script, another for the tour, and one sheet, with hashed names, nothing inline, so that the strictest
 // Content-Security-Policy can be served with it. In development the mock answers unless FOVEA_URL names a server.
-import { defineConfig, type Plugin, type UserConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 
@@ -38,23 +38,20 @@ const withoutServer: Plugin = {
   },
 }
 
-export default defineConfig(
-  ({ mode }) =>
-    ({
-      base: './',
-      plugins: mode === 'static' ? [withoutServer] : server ? [] : [mock],
-      server: server ? { proxy: { '/v1': server } } : {},
-      esbuild: { legalComments: 'none' },
-      build: {
-        target: 'es2022',
-        assetsInlineLimit: 0,
-        modulePreload: false,
-        reportCompressedSize: false,
-        rollupOptions: {
-          output: { manualChunks: (id) => (/\/(ui\/tour\.tsx|i18n\/zh\.ts)$/.test(id) ? undefined : 'page') },
-        },
-      },
-      worker: { format: 'es' },
-      test: { include: ['tests/unit/**/*.test.ts'], testTimeout: 0 }, // no test depends on time; ctest ends one that hangs
-    }) as UserConfig,
-)
+export default defineConfig(({ mode }) => ({
+  base: './',
+  plugins: mode === 'static' ? [withoutServer] : server ? [] : [mock],
+  server: server ? { proxy: { '/v1': server } } : {},
+  esbuild: { legalComments: 'none' },
+  build: {
+    target: 'es2022',
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    reportCompressedSize: false,
+    rollupOptions: {
+      output: { manualChunks: (id) => (/\/(ui\/tour\.tsx|i18n\/zh\.ts)$/.test(id) ? undefined : 'page') },
+    },
+  },
+  worker: { format: 'es' },
+  test: { include: ['tests/unit/**/*.test.ts'], testTimeout: 0 }, // no test depends on time; ctest ends one that hangs
+}))
