@@ -21,6 +21,16 @@ uint32_t adler32(const Bytef* from, uLong bytes) {
 
 }  // namespace
 
+// CRC-32 of ISO 3309, bit by bit; `sum` is that of the bytes before.
+uLong crc32(uLong sum, const Bytef* from, uInt bytes) {
+  auto crc = ~static_cast<uint32_t>(sum);
+  for (uInt i = 0; i < bytes; ++i) {
+    crc ^= from[i];
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320u : 0u);
+  }
+  return static_cast<uint32_t>(~crc);
+}
+
 uLong compressBound(uLong bytes) {
   const uLong blocks = std::max<uLong>(1, (bytes + kBlock - 1) / kBlock);
   return kHead + blocks * kBlockHead + bytes + kChecksum;

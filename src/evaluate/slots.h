@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "evaluate/segment.h"
@@ -14,7 +15,10 @@ namespace fovea {
 
 struct SlotValue {
   std::string slot, value;  // without spaces around them, and one space between words
-  friend auto operator<=>(const SlotValue&, const SlotValue&) = default;  // NOLINT(modernize-use-nullptr): misread
+  friend bool operator==(const SlotValue&, const SlotValue&) = default;
+  friend bool operator<(const SlotValue& a, const SlotValue& b) {
+    return std::tie(a.slot, a.value) < std::tie(b.slot, b.value);
+  }
 };
 
 // A part without " = " is a value without a slot. A part without any text is left out.

@@ -21,6 +21,7 @@ struct z_stream {
 };
 
 uLong compressBound(uLong bytes);
+uLong crc32(uLong sum, const Bytef* from, uInt bytes);
 int compress2(Bytef* to, uLongf* to_bytes, const Bytef* from, uLong bytes, int level);
 
 // Decompression cannot begin here.
