@@ -39,6 +39,16 @@ TEST_F(ServeRecords, MarkWhatTheModelDoesNotKnow) {
   }
 }
 
+// The search that the model's folder stores is that of requests that name none.
+TEST_F(ServeRecords, AreOfTheSearchThatTheFolderStores) {
+  const int beam = server->get("/v1/models").json()["models"][0]["beam"];
+  EXPECT_EQ(beam, 5);
+  const char* text = "He was brave.";
+  const Json unnamed = asked({{"text", text}, {"nbest", beam}});
+  EXPECT_EQ(std::ssize(unnamed), beam);
+  EXPECT_EQ(unnamed, asked({{"text", text}, {"nbest", beam}, {"beam", beam}, {"length_penalty", 2.0}}));
+}
+
 // 62 words.
 constexpr const char* kText =
     "When I was a very young child, my grandmother told me many stories about the sea. She had lived near the coast "

@@ -21,6 +21,7 @@ export const kPictureModels = [
       layers: 1,
       attentions: [{ kind: 'cross', layers: 1, heads: 1, mechanism: 'additive, global, soft' }],
       examples: [],
+      beam: 3,
       grid: { rows: kRows, columns: kColumns },
     },
   },

@@ -265,7 +265,7 @@ export const kTaskModels = [
     writes: replyTo,
   },
   {
-    ...base('titles', 'summarise', 'transformer', [cross], [kPassage]),
+    ...base('titles', 'summarise', 'transformer', [cross], [kPassage], { beam: 8 }),
     words: {},
     writes: summaryOf,
   },

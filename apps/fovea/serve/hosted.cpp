@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "decode/options.h"
 #include "recipe/recipe.h"
 #include "store/caption_folder.h"
 #include "store/classifier_folder.h"
@@ -232,6 +233,7 @@ Json Hosted::json() const {
             {"layers", facts_.layers},
             {"attentions", facts_.attentions},
             {"examples", about_.examples}};
+  if (const FolderConfig* written = config()) json["beam"] = default_search(*written).beam;
   if (const auto* classifier = std::get_if<std::unique_ptr<Classifier>>(&engine_)) {
     json["labels"] = (*classifier)->labels();
   }

@@ -26,6 +26,8 @@ constexpr std::string_view kSchemas = R"json({
       "task": {"type": "string", "enum": ["sequence", "summarise", "dialogue", "classify", "answer", "caption"]},
       "path": {"type": "string", "description": "Where requests to the model go."},
       "labels": {"type": "array", "items": {"type": "string"}, "description": "Of a classifier."},
+      "beam": {"type": "integer", "description":
+        "Of a model that writes: the beam size of requests that name none."},
       "grid": {"type": "object", "required": ["rows", "columns"], "description":
         "Of a captioner: the cells of a picture that it attends to.",
         "properties": {"rows": {"type": "integer"}, "columns": {"type": "integer"}}},

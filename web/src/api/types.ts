@@ -8,6 +8,7 @@ export interface ModelInfo {
   name: string
   task: string
   labels?: string[] // of a classifier
+  beam?: number // of a model that writes, where a request names none
   architecture: string
   parameters: number
   source_language: string | null

@@ -5,7 +5,7 @@ import { attend, classify, getModels, read, stream, translate } from '../api/cli
 import type { Input, Options, TranslateAnswer } from '../api/types'
 import { PartialRecord } from '../model/partial'
 import { readAll } from '../model/record'
-import { filledWith, kFormTraits, taskOf, type Form } from '../model/task'
+import { filledWith, kFormTraits, type Form } from '../model/task'
 import { textWithout, wordsOf } from '../model/words'
 import {
   busy,
@@ -228,7 +228,7 @@ export async function loadModels(): Promise<void> {
   }
   if (!models.peek().some((m) => m.name === state.model.peek())) state.model.value = ''
   const info = modelInfo.peek()
-  setUsualSearch(taskOf(info?.task), 'sequence')
+  setUsualSearch(info, undefined)
   const empty = state.text.peek() === '' && state.turns.peek().length === 0
   // A conversation begins with what the user says.
   if (empty && !opened.peek() && kFormTraits[form.peek()].hasText) set(filledWith(info?.examples[0]))

@@ -62,10 +62,10 @@ export async function choosePicture(file: Blob, name: string): Promise<void> {
   try {
     const chosen = await read(file, name)
     batch(() => {
-      const before = taskOf(modelInfo.peek()?.task)
-      if (before !== 'caption') {
+      const before = modelInfo.peek()
+      if (taskOf(before?.task) !== 'caption') {
         setModel(captioner.name)
-        setUsualSearch('caption', before)
+        setUsualSearch(captioner, before)
       }
       opened.value = null
       first.value = null

@@ -1,9 +1,9 @@
 // The state of the page, one signal for each value. `state` is complete and is written to the address; `hovered` is the
 // position of the pointer or the focus, which all views share and highlight together.
 import { batch, signal, type Signal } from '@preact/signals'
+import type { ModelInfo } from '../api/types'
 import type { Reduce } from '../model/grid'
 import type { Kind } from '../model/record'
-import type { Task } from '../model/task'
 import type { Edit } from '../model/whatif'
 
 export const kViews = ['heatmap', 'flow', 'heads', 'steps', 'tree', 'compare', 'diagnostics', 'pictures'] as const
@@ -136,12 +136,9 @@ export function setModel(model: string): void {
   })
 }
 
-// A better search than greedy costs little for so short a text; these beams are the server's defaults.
-const kUsualBeams: Partial<Record<Task, number>> = { summarise: 8, caption: 3 }
-const usualBeam = (task: Task): number => kUsualBeams[task] ?? 1
-// Takes the usual search of a task, unless the user has chosen another than that of the task before.
-export function setUsualSearch(task: Task, before: Task): void {
-  const [beam, chosen] = [usualBeam(task), usualBeam(before)]
+// Takes the usual search of a model, unless the user has chosen another than that of the model before.
+export function setUsualSearch(model: ModelInfo | undefined, before: ModelInfo | undefined): void {
+  const [beam, chosen] = [model?.beam ?? 1, before?.beam ?? 1]
   if (beam === chosen || state.sample.peek() || state.beam.peek() !== chosen) return
   set({ beam, nbest: Math.min(3, beam), rank: 1 })
 }

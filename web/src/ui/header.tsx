@@ -1,6 +1,6 @@
 // The name, the model, and what concerns the page as a whole: the tour, the language, light or dark.
 import { kLanguages, language, t, type Language } from '../i18n'
-import { filledWith, formOf, kFormTraits, taskOf } from '../model/task'
+import { filledWith, formOf, kFormTraits } from '../model/task'
 import { modelInfo, modelName, models, opened } from '../state/answers'
 import { dark } from '../state/derived'
 import { theme } from '../state/memory'
@@ -17,7 +17,7 @@ function pickModel(name: string): void {
   const after = models.peek().find((m) => m.name === name)
   const form = formOf(after?.task)
   if (form !== formOf(before?.task)) set({ second: '', target: '' })
-  setUsualSearch(taskOf(after?.task), taskOf(before?.task))
+  setUsualSearch(after, before)
   // An example of one model makes no sense to another, and neither does a text without a question.
   const wasExample = before?.examples.some((example) => filledWith(example).text === text)
   const lacks = kFormTraits[form].hasQuestion && state.question.peek() === ''
