@@ -140,7 +140,8 @@ export function setModel(model: string): void {
 export function setUsualSearch(model: ModelInfo | undefined, before: ModelInfo | undefined): void {
   const [beam, chosen] = [model?.beam ?? 1, before?.beam ?? 1]
   if (beam === chosen || state.sample.peek() || state.beam.peek() !== chosen) return
-  set({ beam, nbest: Math.min(3, beam), rank: 1 })
+  // Several titles or captions are worth reading; of a translation the picture is what comes next.
+  set({ beam, nbest: model?.task === 'sequence' ? 1 : Math.min(3, beam), rank: 1 })
 }
 
 export const clearWhatIf = (): void => set({ ...kUnchanged, second: '' })

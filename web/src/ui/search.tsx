@@ -1,6 +1,7 @@
 // The options of the search, and a target to score instead (teacher forcing).
 import type { ComponentChildren } from 'preact'
 import { t } from '../i18n'
+import { modelInfo } from '../state/answers'
 import { set, state, type State } from '../state/store'
 import { Disclosure } from './disclosure'
 import { Menu, NumberField } from './field'
@@ -51,7 +52,7 @@ export function Search({ again, children }: Props) {
       row: -1,
     })
   const draw = (change: Partial<State>): void => set({ ...change, rank: 1, row: -1 })
-  const isUsual = !sample.value && beam.value === 1 && state.target.value === ''
+  const isUsual = !sample.value && beam.value === (modelInfo.value?.beam ?? 1) && state.target.value === ''
   const now = sample.value
     ? t('choose.draw')
     : beam.value === 1
