@@ -72,7 +72,9 @@ CaptionBoxes::CaptionBoxes(const std::string& path, const ParallelLines& lines, 
     const std::vector<int64_t> words = word_indices(caption, begins);
     for (BoxedPhrase& phrase : found->second) {
       // The tokens of a text have ascending words.
-      const auto token = [&](int64_t word) { return std::ranges::lower_bound(words, word) - words.begin(); };
+      const auto token = [&](int64_t word) {
+        return std::lower_bound(words.begin(), words.end(), word) - words.begin();
+      };
       const Phrase tokens{.from = token(phrase.from), .to = token(phrase.to), .boxes = phrase.boxes};
       if (tokens.from < tokens.to) phrases_[i].push_back(tokens);
     }
