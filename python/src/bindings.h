@@ -20,6 +20,7 @@
 #include <vector>
 
 namespace fovea {
+struct FolderConfig;
 struct SearchOptions;
 }
 
@@ -64,8 +65,9 @@ std::string path_of(py::handle argument);  // str or os.PathLike
 // Sets the options that are given by keyword. Raises TypeError for a name that none of them has, with the nearest
 // spelling, and fovea.Error for a value that is not valid.
 void set_options(Fields& fields, const py::kwargs& given, std::string_view function);
-// The search of a task with the options that are given by keyword; warns of options without effect.
-SearchOptions search_of(std::string_view task, const py::kwargs& given, std::string_view function);
+// The search of a model as its folder stores it, with the options that are given by keyword; warns of options without
+// effect.
+SearchOptions search_of(const FolderConfig& config, const py::kwargs& given, std::string_view function);
 
 // ---- pictures (images.cpp)
 

@@ -51,11 +51,11 @@ void set_options(Fields& fields, const py::kwargs& given, std::string_view funct
   }
 }
 
-SearchOptions search_of(std::string_view task, const py::kwargs& given, std::string_view function) {
-  SearchOptions search = default_search(task), usual = search;
+SearchOptions search_of(const FolderConfig& config, const py::kwargs& given, std::string_view function) {
+  SearchOptions search = default_search(config), usual = search;
   Fields fields = fields_of(search);
   set_options(fields, given, function);
-  if (search.sample && !given.contains("beam")) search.beam = 1;  // the default of the task would contradict it
+  if (search.sample && !given.contains("beam")) search.beam = 1;  // the default of the model would contradict it
   check_options(search);
   for (const UnusedSetting& unused : unused_settings(fields_of(search), fields_of(usual), {})) warn(unused.message);
   return search;

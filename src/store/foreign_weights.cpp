@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "store/safetensors.h"
 #include "text/vocabulary.h"
 
 namespace fovea {

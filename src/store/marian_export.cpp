@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "store/foreign_folder.h"
+#include "store/safetensors.h"
 #include "text/renumbered_vocabulary.h"
 #include "text/sentencepiece_vocabulary.h"
 

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "store/foreign_folder.h"
 #include "store/json_fields.h"
+#include "store/safetensors.h"
 #include "store/task_names.h"
 
 namespace fovea {

@@ -3,17 +3,21 @@
 // packed model whose two vocabularies are the same has only the source's.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "models/model.h"
 #include "models/vision_config.h"
-#include "store/safetensors.h"
 #include "text/batches.h"
 #include "text/dialogue.h"
 #include "text/vocabulary.h"
 
 namespace fovea {
+
+struct NamedTensor;
+class SafetensorsFile;
 
 // How the model decodes best, as measured on validation text; what a user chooses takes precedence.
 struct DecodingDefaults {

@@ -7,6 +7,7 @@
 
 #include "store/foreign_folder.h"
 #include "store/model_folder.h"
+#include "store/safetensors.h"
 
 namespace fovea {
 

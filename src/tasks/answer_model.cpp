@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "store/json_fields.h"
 #include "store/model_folder.h"
+#include "store/safetensors.h"
 
 namespace fovea {
 

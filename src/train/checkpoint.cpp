@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "store/model_folder.h"
+#include "store/safetensors.h"
 #include "train/trainer.h"
 
 namespace fovea {

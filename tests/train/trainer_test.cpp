@@ -1,4 +1,5 @@
 #include "train/trainer.h"
+#include "store/safetensors.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -18,7 +18,7 @@ export const en = {
   'engine.loading': 'Loading the model, which then runs in this page: {done} of {all} MB',
   'engine.starting': 'Starting the model…',
   'engine.old':
-    'This browser lacks what the engine needs, WebAssembly with SIMD and exceptions. Chrome 95, Firefox 100, Safari 16.4 and later have it.',
+    'This browser lacks what the engine needs, WebAssembly with SIMD and exceptions. Chrome 95, Firefox 114, Safari 16.4 and later have it.',
   writing: 'decoding…',
   took: 'in {ms} ms',
   cut: 'The source is longer than the model’s maximum length and was truncated.',

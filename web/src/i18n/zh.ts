@@ -19,7 +19,7 @@ export const zh: Record<keyof typeof en, string> = {
   'engine.loading': '正在载入模型，之后它在本页内运行：{done} / {all} MB',
   'engine.starting': '正在启动模型…',
   'engine.old':
-    '此浏览器缺少引擎所需的功能：带 SIMD 和异常的 WebAssembly。Chrome 95、Firefox 100、Safari 16.4 及以后的版本都支持。',
+    '此浏览器缺少引擎所需的功能：带 SIMD 和异常的 WebAssembly。Chrome 95、Firefox 114、Safari 16.4 及以后的版本都支持。',
   writing: '正在解码…',
   took: '{ms} 毫秒',
   cut: '源文超过模型的最大长度，已被截断。',

@@ -77,7 +77,8 @@ for (const width of [1440, 360]) {
     assert.ok(Math.abs(picture.width / picture.height - 4 / 3) < 0.02, JSON.stringify(picture))
     await page.getByLabel('Language').selectOption('zh')
     await words(page).nth(1).hover()
-    assert.match(await page.locator('.status-line').textContent(), /第 \d+ 行第 \d+ 列/)
+    // The words of another language arrive when they are chosen.
+    await page.waitForFunction(() => /第 \d+ 行第 \d+ 列/.test(document.querySelector('.status-line').textContent))
   })
 }
 
