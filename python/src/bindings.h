@@ -20,7 +20,6 @@
 #include <vector>
 
 namespace fovea {
-struct FolderConfig;
 struct SearchOptions;
 }
 
@@ -65,9 +64,8 @@ std::string path_of(py::handle argument);  // str or os.PathLike
 // Sets the options that are given by keyword. Raises TypeError for a name that none of them has, with the nearest
 // spelling, and fovea.Error for a value that is not valid.
 void set_options(Fields& fields, const py::kwargs& given, std::string_view function);
-// The search of a model as its folder stores it, with the options that are given by keyword; warns of options without
-// effect.
-SearchOptions search_of(const FolderConfig& config, const py::kwargs& given, std::string_view function);
+// The usual search of a model with the options that are given by keyword; warns of options without effect.
+SearchOptions search_of(SearchOptions usual, const py::kwargs& given, std::string_view function);
 
 // ---- pictures (images.cpp)
 

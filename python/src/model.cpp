@@ -85,7 +85,7 @@ class Model {
     const Translator& translator = as_translator("translate");
     const Texts texts = texts_of(argument, "translate");
     const Capture capture = capture_of(options, record, "translate");
-    SearchOptions search = search_of(translator.model().config, options, "translate");
+    SearchOptions search = search_of(default_search(translator.model().config), options, "translate");
     std::vector<PyTranslation> results = translated(translator, texts.list, search, capture);
     return returned(results, texts.single);
   }
@@ -136,7 +136,7 @@ class Model {
   py::object caption(const py::object& argument, bool record, py::kwargs options) const {
     const Captioner& captioner = as<Captioner>("caption");
     const Capture capture = capture_of(options, record, "caption");
-    SearchOptions search = search_of(captioner.model().loaded.config, options, "caption");
+    SearchOptions search = search_of(captioner.default_search(), options, "caption");
     set_capture(search, capture);
     Pictures pictures = pictures_of(argument, captioner.size(), record, "caption");
     std::vector<PyCaption> results;

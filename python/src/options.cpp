@@ -51,8 +51,8 @@ void set_options(Fields& fields, const py::kwargs& given, std::string_view funct
   }
 }
 
-SearchOptions search_of(const FolderConfig& config, const py::kwargs& given, std::string_view function) {
-  SearchOptions search = default_search(config), usual = search;
+SearchOptions search_of(SearchOptions usual, const py::kwargs& given, std::string_view function) {
+  SearchOptions search = usual;
   Fields fields = fields_of(search);
   set_options(fields, given, function);
   if (search.sample && !given.contains("beam")) search.beam = 1;  // the default of the model would contradict it

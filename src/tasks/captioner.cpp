@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "decode/options.h"
 #include "decode/record.h"
 #include "decode/translator.h"
 #include "evaluate/pointing.h"
@@ -59,6 +60,7 @@ Captioner::Captioner(LoadedCaptioner model, Device device, Precision precision)
     : Captioner(State{std::move(model), device, precision}) {}
 
 const LoadedCaptioner& Captioner::model() const { return state_->model; }
+SearchOptions Captioner::default_search() const { return fovea::default_search(model().loaded.config); }
 int64_t Captioner::size() const { return model().loaded.config.vision.size; }
 
 std::vector<Caption> Captioner::caption(std::span<const Image> images, const SearchOptions& search,

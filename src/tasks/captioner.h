@@ -57,6 +57,7 @@ class Captioner final : public Predictor {
   std::vector<std::string> predict(std::span<const std::string> inputs) const override;
 
   const LoadedCaptioner& model() const;
+  SearchOptions default_search() const;  // as the model's folder stores it, or of the task
   int64_t size() const;  // height and width of a picture that are read; a larger file may be decoded for this size
 
  private:

@@ -50,8 +50,10 @@ class Translation(unittest.TestCase):
             self.model.translate("a", beam_size=3)
         with self.assertRaisesRegex(fovea.Error, "beam: expected"):
             self.model.translate("a", beam=0)
+        with self.assertRaisesRegex(fovea.Error, "nbest: expected at most the beam size of 5, got 9"):
+            self.model.translate("a", nbest=9)  # the beam that the model's folder stores
         with self.assertRaisesRegex(fovea.Error, "nbest: expected at most the beam size of 1, got 3"):
-            self.model.translate("a", nbest=3)
+            self.model.translate("a", nbest=3, beam=1)
         with self.assertRaisesRegex(fovea.Error, "beam: expected an integer"):
             self.model.translate("a", beam="five")
         with self.assertRaisesRegex(TypeError, "beam: expected a number"):
@@ -59,7 +61,7 @@ class Translation(unittest.TestCase):
         with self.assertRaisesRegex(fovea.Error, "record=True"):
             self.model.translate("a", alternatives=3)
         with self.assertWarnsRegex(UserWarning, "length_penalty"):
-            self.model.translate("a", length_penalty=2.0)
+            self.model.translate("a", beam=1, length_penalty=1.5)
         numbers = {"beam": numpy.int64(2), "length_penalty": numpy.float32(0.5)}
         self.assertEqual(self.model.translate("I love you.", **numbers).text, self.model.translate("I love you.", beam=2, length_penalty=0.5).text)
 
